@@ -1,0 +1,176 @@
+package firstgood
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Role says what a call was for.
+type Role string
+
+// The roles of a call.
+const (
+	RoleDelegate Role = "delegate"
+	RoleJudge    Role = "judge"
+)
+
+// State says how far a call has come, or how it ended.
+type State string
+
+// The states of a call. Running and judging are on the way; the others are ends.
+const (
+	StateRunning   State = "running"
+	StateJudging   State = "judging"   // the reply is there and is being weighed
+	StateWon       State = "won"       // its reply is the result, or part of it
+	StateLost      State = "lost"      // a good reply, but another won
+	StateFailed    State = "failed"    // an error, see Kind
+	StateRejected  State = "rejected"  // the criteria
+	StateCancelled State = "cancelled" // in flight when its run was decided or stopped
+	StateJudged    State = "judged"    // a judge's call that gave a verdict, readable or not
+)
+
+// Source says how far a usage can be trusted.
+type Source string
+
+// The sources of a usage. The zero Source means [SourceUnknown].
+const (
+	SourceMeasured  Source = "measured"  // the delegate reported it
+	SourceEstimated Source = "estimated" // worked out from texts
+	SourceUnknown   Source = "unknown"   // nobody said; the figures are a lower bound
+)
+
+// Usage is what a call has cost, in tokens.
+type Usage struct {
+	InputTokens  int    `json:"input_tokens"`
+	OutputTokens int    `json:"output_tokens"`
+	Source       Source `json:"source"`
+}
+
+// Add returns the sum of both, no better known than the worse known of the two.
+func (u Usage) Add(v Usage) Usage {
+	sum := Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, SourceMeasured}
+	for _, source := range []Source{u.Source, v.Source} {
+		switch {
+		case source == SourceUnknown || source == "":
+			sum.Source = SourceUnknown
+		case source == SourceEstimated && sum.Source != SourceUnknown:
+			sum.Source = SourceEstimated
+		}
+	}
+	return sum
+}
+
+// Call is one call of a delegate or judge in the record of a run.
+type Call struct {
+	ID       int // its place in the record, from 0, in order of start
+	Parent   int // the ID of the call that this one serves, as a nested instance's or a judge's does; -1 for none
+	Delegate string
+	Index    int // the delegate's place in its list; for a judge, that of the delegate it judges
+	Role     Role
+	State    State
+	Started  time.Duration // since the start of the record
+	Duration time.Duration // so far as long as it is on its way
+	Usage    Usage
+	Nested   bool   // the delegate is an instance: what it used stands in the calls inside it
+	Kind     Kind   // of a failed or rejected call, else ""
+	Reason   string // of a failed or rejected call, else ""
+	Warning  string // what should be known of a call that went well, such as an unreadable verdict
+}
+
+// Record is the ordered record of a run and of all that runs inside it. It is safe for concurrent use. A record
+// goes on after the run's decision: calls that were cancelled may still report what they used.
+type Record struct {
+	mu    sync.Mutex
+	start time.Time
+	calls []Call
+	watch func(Call)
+}
+
+// NewRecord returns an empty record that starts now. Watch, when not nil, is called for each new or changed call,
+// one at a time and in order; it must not call back into the record, and should return fast.
+func NewRecord(watch func(Call)) *Record { return &Record{start: time.Now(), watch: watch} }
+
+// Elapsed returns the time since the start of the record.
+func (r *Record) Elapsed() time.Duration { return time.Since(r.start) }
+
+// Begin enters a call and returns it with its ID.
+func (r *Record) Begin(c Call) Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.ID = len(r.calls)
+	r.calls = append(r.calls, c)
+	if r.watch != nil {
+		r.watch(c)
+	}
+	return c
+}
+
+// Put replaces the call with c's ID by c.
+func (r *Record) Put(c Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls[c.ID] = c
+	if r.watch != nil {
+		r.watch(c)
+	}
+}
+
+// Calls returns a copy of the calls, in order of start.
+func (r *Record) Calls() []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls)
+}
+
+// Under returns the calls that serve the call with the given ID, at any depth, and all calls for -1.
+func (r *Record) Under(id int) []Call {
+	if id < 0 {
+		return r.Calls()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inside := map[int]bool{id: true}
+	var calls []Call
+	for _, c := range r.calls {
+		if inside[c.Parent] {
+			inside[c.ID] = true
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// Total returns the sum of what the calls used, each counted once: losers and judges too.
+func Total(calls []Call) Usage {
+	total := Usage{Source: SourceMeasured}
+	for _, c := range calls {
+		if !c.Nested {
+			total = total.Add(c.Usage)
+		}
+	}
+	return total
+}
+
+// Scope is the place in a record at which work done under a context is entered.
+type Scope struct {
+	Record *Record
+	Call   int      // the call that the work serves, -1 for none
+	Index  int      // that call's place in its list
+	Path   []string // set by a nested instance that won: its winner, and so on inwards
+}
+
+// ScopeKey is the context key under which a *[Scope] is found.
+type ScopeKey struct{}
+
+// WithRecord returns a context under which runs enter their calls in r.
+func WithRecord(ctx context.Context, r *Record) context.Context {
+	return context.WithValue(ctx, ScopeKey{}, &Scope{Record: r, Call: -1})
+}
+
+// ScopeOf returns the scope that ctx carries, or nil.
+func ScopeOf(ctx context.Context) *Scope {
+	scope, _ := ctx.Value(ScopeKey{}).(*Scope)
+	return scope
+}
