@@ -86,3 +86,9 @@ func (b Brief) Inputs() []string {
 	}
 	return names
 }
+
+// WithText returns a copy of b whose body is the text s; the inputs stay.
+func (b Brief) WithText(s string) Brief {
+	b.media, b.body = "", s
+	return b
+}

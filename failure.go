@@ -131,27 +131,48 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 // error with an empty message gets a reason that names its type.
 func FailureOf(delegate string, index int, err error) Failure {
 	f := Failure{Delegate: delegate, Index: index, Kind: KindError, Reason: strings.ToValidUTF8(err.Error(), "\uFFFD"), Err: err}
-	var classed *Error
-	var nested *NoWinnerError
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.As(err, &classed):
-		if classed.Kind != "" {
-			f.Kind = classed.Kind
-		}
-		f.Detail, f.Status = classed.Detail, classed.Status
-		if errors.As(err, &nested) {
-			f.Nested = nested.History
-		}
-	case errors.As(err, &nested):
-		f.Kind, f.Nested = nested.kind(), nested.History
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		f.Kind = KindTimeout
+	switch e := err.(type) {
+	case *Error:
+		f.class(e)
+	case interface{ Unwrap() error }, interface{ Unwrap() []error }, interface{ Is(error) bool }, interface{ As(any) bool }, interface{ Timeout() bool }:
+		f.look(err)
 	}
 	if strings.TrimSpace(f.Reason) == "" {
 		f.Reason = fmt.Sprintf("an error without a message (%T)", err)
 	}
 	return f
+}
+
+func (f *Failure) class(e *Error) {
+	if e.Kind != "" {
+		f.Kind = e.Kind
+	}
+	f.Detail, f.Status = e.Detail, e.Status
+}
+
+// look finds in the chain of err what its own type does not say.
+func (f *Failure) look(err error) {
+	classed, isClassed := errors.AsType[*Error](err)
+	nested, isNested := errors.AsType[*NoWinnerError](err)
+	if isNested {
+		f.Nested = nested.History
+	}
+	switch {
+	case isClassed:
+		f.class(classed)
+	case isNested:
+		f.Kind = nested.kind()
+	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
+		f.Kind = KindTimeout
+	}
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && timeout.Timeout()
 }
 
 // TextOf returns a reply of any type as text: a string as it is, bytes, what has a String or Error method,

@@ -3,8 +3,13 @@ module github.com/firstgood/firstgood
 go 1.26.0
 
 require (
+	github.com/failsafe-go/failsafe-go v0.9.8
+	golang.org/x/sync v0.25.0
+)
+
+require (
 	github.com/agnivade/levenshtein v1.2.2 // indirect
-	github.com/failsafe-go/failsafe-go v0.9.8 // indirect
+	github.com/bits-and-blooms/bitset v1.24.4 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/openai/openai-go/v3 v3.32.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
@@ -15,7 +20,6 @@ require (
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/term v0.48.0 // indirect
 )

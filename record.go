@@ -88,32 +88,34 @@ type Record struct {
 	watch func(Call)
 }
 
-// NewRecord returns an empty record that starts now. Watch, when not nil, is called for each new or changed call,
-// one at a time and in order; it must not call back into the record, and should return fast.
-func NewRecord(watch func(Call)) *Record { return &Record{start: time.Now(), watch: watch} }
+// NewRecord returns an empty record whose times count from start. Watch, when not nil, is called for each new or
+// changed call, one at a time and in order; it must not call back into the record, and should return fast.
+func NewRecord(start time.Time, watch func(Call)) *Record { return &Record{start: start, watch: watch} }
+
+// Start returns the time from which the record counts.
+func (r *Record) Start() time.Time { return r.start }
 
 // Elapsed returns the time since the start of the record.
 func (r *Record) Elapsed() time.Duration { return time.Since(r.start) }
 
-// Begin enters a call and returns it with its ID.
-func (r *Record) Begin(c Call) Call {
+// Begin enters the call and sets its ID.
+func (r *Record) Begin(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.ID = len(r.calls)
-	r.calls = append(r.calls, c)
+	r.calls = append(r.calls, *c)
 	if r.watch != nil {
-		r.watch(c)
+		r.watch(*c)
 	}
-	return c
 }
 
-// Put replaces the call with c's ID by c.
-func (r *Record) Put(c Call) {
+// Put replaces the call with c's ID by a copy of c.
+func (r *Record) Put(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls[c.ID] = c
+	r.calls[c.ID] = *c
 	if r.watch != nil {
-		r.watch(c)
+		r.watch(*c)
 	}
 }
 

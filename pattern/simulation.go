@@ -1,0 +1,101 @@
+package pattern
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrSimulatedCancel is what a [Simulation] ends a run with at CancelAt.
+var ErrSimulatedCancel = errors.New("simulated cancel")
+
+// Never is the time of what does not happen in a [Simulation].
+const Never time.Duration = -1
+
+// Act is what a delegate does in a simulation: finish this long after it was started, or [Never], with this turn.
+type Act struct {
+	After    time.Duration
+	Accepted bool
+	Fatal    bool
+}
+
+// Simulation is a host with a virtual clock and no goroutines, for tests of plans and of what is built on them. The
+// same script gives the same run, always. The zero CancelAt cancels at the start; set it to [Never] for a run that
+// is left alone.
+type Simulation struct {
+	Acts     []Act         // one for each delegate
+	CancelAt time.Duration // when the caller leaves
+
+	Now     time.Duration // the virtual time
+	Events  []SimEvent    // what happened, in order
+	ends    []time.Duration
+	pending []bool
+}
+
+// SimEvent is an entry in the log of a simulation.
+type SimEvent struct {
+	At     time.Duration
+	Verb   string // start, finish, tick, lost (in flight when another won), cancel (the caller)
+	I      int    // the delegate, -1 for tick and cancel
+	Winner int    // of lost; else -1
+}
+
+func (s *Simulation) log(verb string, i, winner int) {
+	s.Events = append(s.Events, SimEvent{s.Now, verb, i, winner})
+}
+
+// Call implements [Host].
+func (s *Simulation) Call(i int) {
+	if s.ends == nil {
+		s.ends, s.pending = make([]time.Duration, len(s.Acts)), make([]bool, len(s.Acts))
+	}
+	s.pending[i] = true
+	s.ends[i] = Never
+	if s.Acts[i].After >= 0 {
+		s.ends[i] = s.Now + s.Acts[i].After
+	}
+	s.log("start", i, -1)
+}
+
+// Cancel implements [Host].
+func (s *Simulation) Cancel(i, winner int) {
+	if s.pending[i] {
+		s.pending[i] = false
+		s.log("lost", i, winner)
+	}
+}
+
+// Next implements [Host]. It advances the clock to the next event. A run in which nothing can happen any more is
+// cancelled where it stands.
+func (s *Simulation) Next(wait time.Duration) (Turn, error) {
+	first, at := -1, Never
+	for i, end := range s.ends {
+		if s.pending[i] && end >= 0 && (first < 0 || end < at) {
+			first, at = i, max(end, s.Now)
+		}
+	}
+	// Of those that have finished by then, the lowest-listed.
+	for i, end := range s.ends {
+		if first >= 0 && s.pending[i] && end >= 0 && end <= at {
+			first = i
+			break
+		}
+	}
+	tick := wait > 0 && (first < 0 || s.Now+wait < at)
+	if tick {
+		at = s.Now + wait
+	}
+	if s.CancelAt >= 0 && (at < 0 || s.CancelAt <= at) || at < 0 {
+		s.Now = max(s.Now, s.CancelAt)
+		s.log("cancel", -1, -1)
+		return Turn{}, ErrSimulatedCancel
+	}
+	s.Now = at
+	if tick {
+		s.log("tick", -1, -1)
+		return Turn{Tick: true}, nil
+	}
+	s.pending[first] = false
+	s.log("finish", first, -1)
+	act := s.Acts[first]
+	return Turn{I: first, Accepted: act.Accepted && !act.Fatal, Fatal: act.Fatal}, nil
+}
