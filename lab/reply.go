@@ -1,0 +1,404 @@
+package lab
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Model answers requests. It may be called from several goroutines. Its context ends when the client goes away
+// or the lab closes; what it returns after that is not sent.
+type Model func(ctx context.Context, req Request) Reply
+
+// Reply is what a model does with a request, faults included. The zero Reply is a 200 with an empty text.
+//
+// A text goes out in tokens: a word and the white space behind it. A stream has one frame for each.
+type Reply struct {
+	Delay        time.Duration // before the headers; Forever never sends any
+	Pace         time.Duration // before each token of a stream
+	Status       int           // 0 is 200; 400 to 599 send Error, or one that fits the status
+	Header       http.Header   // more headers
+	Error        *Error        // an error object; with status 200 it stands where the completion should
+	Text         string
+	Refusal      string // sent in the refusal field, with null for a content
+	ToolCall     string // the name of a function that the model calls without arguments, with null for a content
+	FinishReason string // "" is stop, or tool_calls with a ToolCall
+	Usage        *Usage // nil counts the words
+	Fault        Fault
+	After        int // how many tokens go out before the fault: 0 none, Half the half of them
+}
+
+// Forever is a delay that ends only when the client goes away or the lab closes.
+const Forever time.Duration = math.MaxInt64
+
+// Half is the middle of a text, in [Reply].After.
+const Half = -1
+
+// Fault is what goes wrong in the middle of a reply that began with status 200.
+type Fault int
+
+// The faults. The zero Fault is none. Where a reply is not streamed, what goes out before the fault is its JSON
+// up to the token in question, under a Content-Length for the whole.
+const (
+	Stall      Fault = iota + 1 // nothing more comes
+	Cut                         // the connection is closed
+	BadJSON                     // a stream has a frame that is not JSON and then goes on; otherwise the JSON ends, and the body with it
+	ErrorFrame                  // a stream has Error for a frame and then its end; otherwise Error is the body
+	NoContent                   // the message has a role and no content, and no usage is told
+
+	noReply // nobody is there to reply to
+)
+
+// Error is the error object of an OpenAI reply.
+type Error struct {
+	Message string
+	Type    string
+	Code    string // "" is null
+}
+
+// Usage is the number of tokens that a reply reports.
+type Usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// tokens splits a text so that its parts, joined, are the text.
+func tokens(text string) []string {
+	var parts []string
+	start, space := 0, false
+	for i, r := range text {
+		blank := strings.ContainsRune(" \t\r\n", r)
+		if space && !blank {
+			parts = append(parts, text[start:i])
+			start = i
+		}
+		space = blank
+	}
+	if start < len(text) {
+		parts = append(parts, text[start:])
+	}
+	return parts
+}
+
+// count makes up the usage of a reply: its words, and those of the request.
+func count(req Request, reply Reply) Usage {
+	u := Usage{Completion: len(strings.Fields(reply.Text)) + len(strings.Fields(reply.Refusal))}
+	if reply.ToolCall != "" {
+		u.Completion++
+	}
+	for _, m := range req.Messages {
+		u.Prompt += len(strings.Fields(m.Text))
+	}
+	u.Total = u.Prompt + u.Completion
+	return u
+}
+
+// player sends one reply.
+type player struct {
+	ctx    context.Context
+	w      http.ResponseWriter
+	req    Request
+	reply  Reply
+	status int // what was sent; 0 for nothing yet
+}
+
+// play sends the reply and tells whether it came to its end. What is false must not look whole to the client.
+func (p *player) play() bool {
+	reply := &p.reply
+	if reply.Fault == noReply || wait(p.ctx, reply.Delay) != nil {
+		return false
+	}
+	for name, values := range reply.Header {
+		p.w.Header()[name] = values
+	}
+	p.status = cmp.Or(reply.Status, http.StatusOK)
+	switch {
+	case p.status != http.StatusOK && (p.status < 400 || p.status > 599):
+		reply.Error = &Error{Message: fmt.Sprintf("the lab's model %.200q gave status %d, want 200, or 400 to 599", p.req.Model, p.status), Type: "server_error"}
+		p.status = http.StatusInternalServerError
+	case reply.Error != nil:
+	case p.status != http.StatusOK:
+		reply.Error = errorFor(p.status, p.req.Model)
+	case reply.Fault == ErrorFrame:
+		reply.Error = errorFor(http.StatusInternalServerError, p.req.Model)
+	}
+	switch {
+	case p.status == http.StatusOK && p.req.Stream:
+		return p.stream()
+	case reply.Error != nil:
+		return sendError(p.w, p.status, *reply.Error)
+	default:
+		return p.whole()
+	}
+}
+
+// wait returns nil after d, or the context's error as soon as it is done.
+func wait(ctx context.Context, d time.Duration) error {
+	if d == Forever { // a timer, however long, would let a synctest bubble jump ahead
+		<-ctx.Done()
+	}
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *player) id() string { return fmt.Sprintf("chatcmpl-lab-%d", p.req.Number) }
+
+func (p *player) finishReason() string {
+	switch {
+	case p.reply.FinishReason != "":
+		return p.reply.FinishReason
+	case p.reply.ToolCall != "":
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// usage returns what the reply reports, nil for nothing.
+func (p *player) usage() *Usage {
+	if p.reply.Usage != nil || p.reply.Fault == NoContent {
+		return p.reply.Usage
+	}
+	u := count(p.req, p.reply)
+	return &u
+}
+
+// after is how many of n tokens go out before the fault.
+func (p *player) after(n int) int {
+	if p.reply.After < 0 {
+		return n / 2
+	}
+	return min(p.reply.After, n)
+}
+
+// whole sends a reply that is not streamed.
+func (p *player) whole() bool {
+	reply := p.reply
+	message := map[string]any{"role": "assistant", "content": reply.Text, "refusal": nil}
+	if reply.Refusal != "" {
+		message["content"], message["refusal"] = nil, reply.Refusal
+	}
+	if reply.ToolCall != "" {
+		message["content"], message["tool_calls"] = nil, []any{toolCall(reply.ToolCall, "{}")}
+	}
+	if reply.Fault == NoContent {
+		delete(message, "content")
+	}
+	completion := p.completion("chat.completion", []choice{{Message: message, FinishReason: p.finishReason()}})
+	if u := p.usage(); u != nil {
+		completion.Usage = u
+	}
+	body := encode(completion)
+	switch reply.Fault {
+	case Stall, Cut:
+		p.w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		if send(p.w, p.status, body[:p.stopsAt(body)]) && flush(p.w) && reply.Fault == Stall {
+			<-p.ctx.Done()
+		}
+		return false
+	case BadJSON:
+		body = body[:p.stopsAt(body)]
+	}
+	return send(p.w, p.status, body)
+}
+
+// stopsAt is the place in the JSON of the reply at which its fault happens: behind the last token before it.
+func (p *player) stopsAt(body []byte) int {
+	const key = `"content":"` // cannot occur inside a JSON string, where a quote is escaped
+	at := bytes.Index(body, []byte(key))
+	if at < 0 {
+		return len(body) / 2
+	}
+	parts := tokens(p.reply.Text)
+	sent := encode(strings.Join(parts[:p.after(len(parts))], ""))
+	return at + len(key) + len(sent) - len(`""`)
+}
+
+// stream sends a reply as server-sent events, in OpenAI's frames.
+func (p *player) stream() bool {
+	reply := p.reply
+	p.w.Header().Set("Content-Type", "text/event-stream")
+	p.w.Header().Set("Cache-Control", "no-cache")
+	p.w.WriteHeader(p.status)
+	if reply.Error != nil && reply.Fault != ErrorFrame {
+		return p.frame(encode(envelope(*reply.Error))) && p.frame([]byte("[DONE]"))
+	}
+	deltas := p.deltas()
+	if !p.delta(deltas[0], nil) {
+		return false
+	}
+	deltas = deltas[1:]
+	after := p.after(len(deltas))
+	for i := 0; ; i++ {
+		if i == after {
+			switch reply.Fault {
+			case Stall:
+				<-p.ctx.Done()
+				return false
+			case Cut:
+				return false
+			case BadJSON:
+				if !p.frame(fmt.Appendf(nil, `{"id":%q,"choices":[{"index":0,"delta":{"conte`, p.id())) {
+					return false
+				}
+			case ErrorFrame:
+				return p.frame(encode(envelope(*reply.Error))) && p.frame([]byte("[DONE]"))
+			}
+		}
+		if i == len(deltas) {
+			break
+		}
+		if wait(p.ctx, reply.Pace) != nil || !p.delta(deltas[i], nil) {
+			return false
+		}
+	}
+	if !p.delta(map[string]any{}, p.finishReason()) {
+		return false
+	}
+	if u := p.usage(); u != nil && p.req.IncludeUsage && !p.chunk([]choice{}, u) {
+		return false
+	}
+	return p.frame([]byte("[DONE]"))
+}
+
+// deltas returns the reply in pieces, the one with the role first.
+func (p *player) deltas() []map[string]any {
+	reply := p.reply
+	field, text := "content", reply.Text
+	role := map[string]any{"role": "assistant", "content": ""}
+	switch {
+	case reply.Fault == NoContent:
+		delete(role, "content")
+		text = ""
+	case reply.ToolCall != "":
+		role["content"] = nil
+		named, arguments := toolCall(reply.ToolCall, ""), map[string]any{"index": 0, "function": map[string]any{"arguments": "{}"}}
+		named["index"] = 0
+		return []map[string]any{role, {"tool_calls": []any{named}}, {"tool_calls": []any{arguments}}}
+	case reply.Refusal != "":
+		role["content"] = nil
+		field, text = "refusal", reply.Refusal
+	}
+	deltas := []map[string]any{role}
+	for _, part := range tokens(text) {
+		deltas = append(deltas, map[string]any{field: part})
+	}
+	return deltas
+}
+
+func toolCall(name, arguments string) map[string]any {
+	return map[string]any{"id": "call_lab_1", "type": "function", "function": map[string]any{"name": name, "arguments": arguments}}
+}
+
+func (p *player) delta(delta map[string]any, finishReason any) bool {
+	return p.chunk([]choice{{Delta: delta, FinishReason: finishReason}}, nil)
+}
+
+func (p *player) chunk(choices []choice, u *Usage) bool {
+	chunk := p.completion("chat.completion.chunk", choices)
+	if p.req.IncludeUsage {
+		chunk.Usage = u
+	}
+	return p.frame(encode(chunk))
+}
+
+// completion is OpenAI's envelope of a reply, or of a piece of one.
+type completion struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   any      `json:"usage,omitempty"` // a *Usage; one that is nil is null
+}
+
+type choice struct {
+	Index        int `json:"index"`
+	Message      any `json:"message,omitempty"`
+	Delta        any `json:"delta,omitempty"`
+	FinishReason any `json:"finish_reason"`
+}
+
+func (p *player) completion(object string, choices []choice) completion {
+	return completion{ID: p.id(), Object: object, Created: time.Now().Unix(), Model: p.req.Model, Choices: choices}
+}
+
+func (p *player) frame(data []byte) bool {
+	if p.ctx.Err() != nil {
+		return false
+	}
+	_, err := fmt.Fprintf(p.w, "data: %s\n\n", data)
+	return err == nil && flush(p.w)
+}
+
+// flush sends what has been written so far. A writer that cannot flush is left alone.
+func flush(w http.ResponseWriter) bool {
+	err := http.NewResponseController(w).Flush()
+	return err == nil || errors.Is(err, http.ErrNotSupported)
+}
+
+func envelope(e Error) map[string]any {
+	var code any
+	if e.Code != "" {
+		code = e.Code
+	}
+	return map[string]any{"error": map[string]any{"message": e.Message, "type": e.Type, "param": nil, "code": code}}
+}
+
+func sendError(w http.ResponseWriter, status int, e Error) bool {
+	return send(w, status, encode(envelope(e)))
+}
+
+func send(w http.ResponseWriter, status int, body []byte) bool {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err == nil
+}
+
+// encode returns v as JSON, without escapes for HTML. All that the lab sends has a JSON form.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(fmt.Sprintf("lab: encode %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// errorFor is the error object that OpenAI would send, more or less, with a status.
+func errorFor(status int, model string) *Error {
+	e := &Error{Message: fmt.Sprintf("the lab's model %.200q answers with status %d", model, status), Type: "invalid_request_error"}
+	switch {
+	case status == http.StatusUnauthorized:
+		e.Code = "invalid_api_key"
+	case status == http.StatusForbidden:
+		e.Type = "permission_error"
+	case status == http.StatusNotFound:
+		e.Code = "model_not_found"
+	case status == http.StatusTooManyRequests:
+		e.Type, e.Code = "requests", "rate_limit_exceeded"
+	case status == 529:
+		e.Type = "overloaded_error"
+	case status >= 500:
+		e.Type = "server_error"
+	}
+	return e
+}
