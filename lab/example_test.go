@@ -70,6 +70,7 @@ func ExampleModel() {
 			fmt.Println(err)
 			return
 		}
+		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
 	// Output:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strings"
@@ -237,7 +238,7 @@ func (p *player) stream() bool {
 	p.w.Header().Set("Cache-Control", "no-cache")
 	p.w.WriteHeader(p.status)
 	if reply.Error != nil && reply.Fault != ErrorFrame {
-		return p.frame(encode(envelope(*reply.Error))) && p.frame([]byte("[DONE]"))
+		return p.frame(encode(envelope(*reply.Error))) && p.last()
 	}
 	deltas := p.deltas()
 	if !p.delta(deltas[0], nil) {
@@ -258,7 +259,7 @@ func (p *player) stream() bool {
 					return false
 				}
 			case ErrorFrame:
-				return p.frame(encode(envelope(*reply.Error))) && p.frame([]byte("[DONE]"))
+				return p.frame(encode(envelope(*reply.Error))) && p.last()
 			}
 		}
 		if i == len(deltas) {
@@ -274,7 +275,7 @@ func (p *player) stream() bool {
 	if u := p.usage(); u != nil && p.req.IncludeUsage && !p.chunk([]choice{}, u) {
 		return false
 	}
-	return p.frame([]byte("[DONE]"))
+	return p.last()
 }
 
 // deltas returns the reply in pieces, the one with the role first.
@@ -347,6 +348,13 @@ func (p *player) frame(data []byte) bool {
 	return err == nil && flush(p.w)
 }
 
+// last writes the frame that ends a stream and leaves it to net/http to send it, with the end of the body, once
+// the visit has ended: who has seen the end of a reply finds its visit ended.
+func (p *player) last() bool {
+	_, err := io.WriteString(p.w, "data: [DONE]\n\n")
+	return err == nil && p.ctx.Err() == nil
+}
+
 // flush sends what has been written so far. A writer that cannot flush is left alone.
 func flush(w http.ResponseWriter) bool {
 	err := http.NewResponseController(w).Flush()
@@ -365,6 +373,7 @@ func sendError(w http.ResponseWriter, status int, e Error) bool {
 	return send(w, status, encode(envelope(e)))
 }
 
+// send writes a whole reply, without its length, so that its end is not seen before the visit has ended.
 func send(w http.ResponseWriter, status int, body []byte) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

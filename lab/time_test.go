@@ -157,20 +157,14 @@ func TestGone_WhileReading(t *testing.T) {
 // TestGone_BeforeTheEndOfTheBody has a client that leaves before it has said what it wants.
 func TestGone_BeforeTheEndOfTheBody(t *testing.T) {
 	bubble(t, lab.Config{}, func(t *testing.T, s *lab.Server, client *http.Client) {
-		ctx, leave := context.WithCancel(t.Context())
-		body, write := io.Pipe()
-		go func() {
-			_, _ = write.Write([]byte(`{"model":"ok",`))
-			leave()
-			write.Close()
-		}()
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/chat/completions", body)
+		conn, err := client.Transport.(*http.Transport).DialContext(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Do(r); !errors.Is(err, context.Canceled) {
-			t.Errorf("the client got %v", err)
+		if _, err := io.WriteString(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: lab\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+			t.Fatal(err)
 		}
+		conn.Close()
 		if err := s.WaitGone(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +216,9 @@ func TestWait(t *testing.T) {
 			t.Errorf("got %v, want the context's cause", err)
 		}
 		begin := time.Now()
+		answered := make(chan struct{})
 		go func() {
+			defer close(answered)
 			resp, err := post(t.Context(), client, s, request("slow:3s:Red", brief, false))
 			if err != nil {
 				t.Error(err)
@@ -236,6 +232,7 @@ func TestWait(t *testing.T) {
 		if took := time.Since(begin); took != 3*time.Second {
 			t.Errorf("waited %v, want until the end of the reply, 3s", took)
 		}
+		<-answered
 		s.Close()
 		if err := s.WaitStarted(t.Context(), 1); err != nil {
 			t.Errorf("what has come about still holds after the end: %v", err)

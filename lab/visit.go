@@ -20,7 +20,8 @@ const (
 	EndClosed End = "closed" // the lab was closed
 )
 
-// Visit is one request for a completion, well-formed or not.
+// Visit is one request for a completion, well-formed or not. It begins before its model is asked, and ends before
+// the client can see the end of the reply, so that who has read a reply whole finds its visit ended.
 type Visit struct {
 	Number        int    // from 1, in the order in which their bodies had been read
 	Model         string // as it was asked for, with its argument; "" when the request could not be read
