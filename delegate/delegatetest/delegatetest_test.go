@@ -2,68 +2,39 @@ package delegatetest
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/firstgood/firstgood"
 )
 
-// work is the work behind a function delegate.
-type work struct {
-	mu      sync.Mutex
-	briefs  []string
-	started chan struct{}
-	gone    chan struct{}
-}
-
-func newWork() *work {
-	return &work{started: make(chan struct{}, 16), gone: make(chan struct{}, 16)}
-}
-
-func (w *work) subject(d firstgood.Delegate[firstgood.Reply]) Subject {
-	return Subject{Delegate: d, Started: w.started, Gone: w.gone, Briefs: func() []string {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return slices.Clone(w.briefs)
-	}}
-}
-
-func (w *work) do(ctx context.Context, brief firstgood.Brief, b Behaviour) (firstgood.Reply, error) {
+// sound is an attempt as it should be.
+func sound(ctx context.Context, brief firstgood.Brief, w *Work) (firstgood.Reply, error) {
 	if ctx.Err() != nil {
 		return firstgood.Reply{}, context.Cause(ctx)
 	}
-	w.mu.Lock()
-	w.briefs = append(w.briefs, brief.String())
-	w.mu.Unlock()
-	w.started <- struct{}{}
-	if b.Hang {
-		<-ctx.Done()
-		w.gone <- struct{}{}
-		return firstgood.Reply{}, context.Cause(ctx)
+	answer, err := w.Do(ctx, brief.String())
+	if err != nil && ctx.Err() == nil {
+		err = &firstgood.Error{Err: err}
 	}
-	if b.Fail != "" {
-		return firstgood.Reply{}, &firstgood.Error{Reason: b.Fail}
-	}
-	return firstgood.Reply{Text: b.Answer}, nil
+	return firstgood.Reply{Text: answer}, err
 }
 
 func TestFunc(t *testing.T) {
 	Run(t, Kind{New: func(t *testing.T, b Behaviour) Subject {
-		w := newWork()
-		return w.subject(firstgood.Func("func", func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			return w.do(ctx, brief, b)
+		w := NewWork(b)
+		return w.Subject(firstgood.Func("func", func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+			return sound(ctx, brief, w)
 		}))
 	}})
 }
 
 func TestWithin(t *testing.T) {
 	Run(t, Kind{New: func(t *testing.T, b Behaviour) Subject {
-		w := newWork()
-		return w.subject(firstgood.Within(time.Hour, firstgood.Func("within", func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			return w.do(ctx, brief, b)
+		w := NewWork(b)
+		return w.Subject(firstgood.Within(time.Hour, firstgood.Func("within", func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+			return sound(ctx, brief, w)
 		})))
 	}})
 }
@@ -77,7 +48,7 @@ func TestLeftGoroutineIsSeen(t *testing.T) {
 		return firstgood.Reply{}, nil
 	})
 	go func() { <-release }()
-	c := &trial{t, newWork().subject(leaky), "a label", time.Minute}
+	c := &trial{t, NewWork(Behaviour{}).Subject(leaky), "a label", time.Minute}
 	c.attempt(context.Background(), firstgood.Text(""))
 	if left := labelled("a label"); !strings.Contains(left, "TestLeftGoroutineIsSeen") {
 		t.Errorf("the goroutine was not seen; got %q", left)

@@ -22,67 +22,67 @@ type attempt func(context.Context, firstgood.Brief) (firstgood.Reply, error)
 
 // faults are ways to break a sound attempt, and the tests of the suite that must see it.
 var faults = map[string]struct {
-	fault func(w *work, b Behaviour, sound attempt) attempt
+	fault func(w *Work, b Behaviour, rest attempt) attempt
 	seen  []string
 }{
-	"none": {func(_ *work, _ Behaviour, sound attempt) attempt { return sound }, nil},
-	"trims its answers": {func(_ *work, _ Behaviour, sound attempt) attempt {
+	"none": {func(_ *Work, _ Behaviour, rest attempt) attempt { return rest }, nil},
+	"trims its answers": {func(_ *Work, _ Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			reply, err := sound(ctx, brief)
+			reply, err := rest(ctx, brief)
 			reply.Text = strings.ReplaceAll(reply.Text, "\r", "")
 			return reply, err
 		}
 	}, []string{"answer/lines", "answer/large"}},
-	"trims its briefs": {func(w *work, b Behaviour, _ attempt) attempt {
+	"trims its briefs": {func(w *Work, b Behaviour, _ attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			return w.do(ctx, firstgood.Text(strings.TrimSpace(brief.String())), b)
+			return sound(ctx, firstgood.Text(strings.TrimSpace(brief.String())), w)
 		}
 	}, []string{"brief/space", "brief/twice"}},
-	"has errors without a class": {func(_ *work, b Behaviour, sound attempt) attempt {
+	"has errors without a class": {func(_ *Work, b Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 			if b.Fail != "" {
 				return firstgood.Reply{}, errors.New(b.Fail)
 			}
-			return sound(ctx, brief)
+			return rest(ctx, brief)
 		}
 	}, []string{"fail"}},
-	"answers where it failed": {func(_ *work, _ Behaviour, sound attempt) attempt {
+	"answers where it failed": {func(_ *Work, _ Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			reply, _ := sound(ctx, brief)
+			reply, _ := rest(ctx, brief)
 			return reply, nil
 		}
 	}, []string{"fail", "cancelled_before", "cancelled_in_flight", "deadline_in_flight", "lost_in_flight", "overlap"}},
-	"works after it was cancelled": {func(w *work, b Behaviour, sound attempt) attempt {
+	"works after it was cancelled": {func(w *Work, b Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 			if ctx.Err() != nil {
-				w.do(context.WithoutCancel(ctx), brief, b)
+				w.Do(context.WithoutCancel(ctx), brief.String())
 			}
-			return sound(ctx, brief)
+			return rest(ctx, brief)
 		}
 	}, []string{"cancelled_before"}},
-	"hides the cause": {func(_ *work, _ Behaviour, sound attempt) attempt {
+	"hides the cause": {func(_ *Work, _ Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			reply, err := sound(ctx, brief)
+			reply, err := rest(ctx, brief)
 			if ctx.Err() != nil {
 				err = errors.New("it did not work")
 			}
 			return reply, err
 		}
 	}, []string{"cancelled_before", "cancelled_in_flight", "deadline_in_flight", "lost_in_flight", "overlap"}},
-	"does one thing at a time": {func(_ *work, _ Behaviour, sound attempt) attempt {
+	"does one thing at a time": {func(_ *Work, _ Behaviour, rest attempt) attempt {
 		var one sync.Mutex
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 			one.Lock()
 			defer one.Unlock()
-			return sound(ctx, brief)
+			return rest(ctx, brief)
 		}
 	}, []string{"overlap"}},
-	"leaves a goroutine": {func(_ *work, b Behaviour, sound attempt) attempt {
+	"leaves a goroutine": {func(_ *Work, b Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 			if b.Fail != "" {
 				go func() { select {} }()
 			}
-			return sound(ctx, brief)
+			return rest(ctx, brief)
 		}
 	}, []string{"fail"}},
 }
@@ -94,9 +94,9 @@ func TestFaulty(t *testing.T) {
 		t.Skip("run by TestSuiteSeesFaults in a process of its own")
 	}
 	Run(t, Kind{Patience: 2 * time.Second, New: func(t *testing.T, b Behaviour) Subject {
-		w := newWork()
-		return w.subject(firstgood.Func("faulty", f.fault(w, b, func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-			return w.do(ctx, brief, b)
+		w := NewWork(b)
+		return w.Subject(firstgood.Func("faulty", f.fault(w, b, func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+			return sound(ctx, brief, w)
 		})))
 	}})
 }
