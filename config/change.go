@@ -1,0 +1,95 @@
+package config
+
+import (
+	"strings"
+)
+
+// Binding binds a slot from outside a file.
+type Binding struct {
+	Origin string // how problems name the place it came from, such as "--with chain"
+	Slot   string
+	Names  []string // of delegates and instances of the file; a slot that is no list takes exactly one
+}
+
+// Setting sets a key of an instance's config from outside a file.
+type Setting struct {
+	Origin string // how problems name the place it came from, such as "--timeout"
+	Key    string
+	Value  string // as in the file, without quotes; a criterion is plain language, or a rule in braces
+}
+
+// Instance returns an instance that is not in the file, with the delegates, instances and judge of the file, checked as one in
+// the file is. The pattern is named as in the file. Problems have the origin of what they are about as their
+// position, and the instance's name where they are about no binding and no setting. The instance is nil when one
+// of them is an error. The file does not change.
+func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*Instance, Problems) {
+	r := &reading{name: name, origin: true, kinds: f.kinds}
+	p, ok := PatternNamed(pattern)
+	if !ok {
+		r.unknownPattern(&node{tag: "!!str", text: pattern, pos: Pos{File: name}}, "")
+		return nil, r.finish()
+	}
+	return f.change(r, p, newInstance(p, name, Pos{File: name}), nil, with, set)
+}
+
+// Change returns a copy of an instance of the file with some slots bound and keys set otherwise; see [File.Instance].
+func (f *File) Change(in *Instance, with []Binding, set []Setting) (*Instance, Problems) {
+	r := &reading{name: in.Name, origin: true, kinds: f.kinds}
+	p, _ := PatternNamed(in.Pattern)
+	same := *in
+	same.Slots = append([]Slot(nil), in.Slots...)
+	return f.change(r, p, &same, in, with, set)
+}
+
+func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Binding, set []Setting) (*Instance, Problems) {
+	for _, b := range with {
+		r.name = b.Origin
+		n := &node{shape: list, pos: Pos{File: b.Origin}}
+		for _, name := range b.Names {
+			n.items = append(n.items, &node{tag: "!!str", text: name, pos: n.pos})
+		}
+		if s, ok := p.Slot(b.Slot); ok && !s.List && len(n.items) == 1 {
+			n = n.items[0]
+		}
+		r.one(b.Slot, n, func(m *Map) { r.slots(m, p, in) })
+	}
+	for _, s := range set {
+		r.name = s.Origin
+		if n := r.setting(s); n != nil {
+			r.one(s.Key, n, func(m *Map) { r.configure(m, p, &in.Config) })
+		}
+	}
+	for i, slot := range in.Slots {
+		if slot.Members == nil && !r.problems.Failed() {
+			r.report(SeverityError, Pos{File: in.Name}, "", "the slot %q is missing: %s", slot.Name, p.Slots[i].Doc)
+		}
+	}
+	in.texts = append(append([]Text(nil), in.texts...), r.texts...)
+	s := r.scope(f)
+	s.instance(in)
+	(&cycles{scope: s, done: map[*Instance]bool{}, replaced: before}).visit(in, "")
+	problems := r.finish()
+	if problems.Failed() {
+		return nil, problems
+	}
+	return in, problems
+}
+
+// one hands a mapping with a single key to decode.
+func (r *reading) one(key string, n *node, decode func(*Map)) {
+	m := &Map{r: r, pos: n.pos, node: &node{shape: mapping, pos: n.pos, keys: []entry{{key, n.pos, n}}}}
+	decode(m)
+	for i := range m.fields {
+		m.fields[i].required = false // the other slots may be bound already
+	}
+	m.finish()
+}
+
+// setting returns the value of a setting as a node of the file.
+func (r *reading) setting(s Setting) *node {
+	value := strings.TrimSpace(s.Value)
+	if strings.HasSuffix(s.Key, "_criteria") && strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return r.parse(value)
+	}
+	return &node{tag: "!!str", text: s.Value, loose: true, pos: Pos{File: s.Origin}}
+}

@@ -1,0 +1,244 @@
+// Package config reads the file that names delegates and patterns (firstgood.yaml), strictly and with the place of
+// every problem. It knows nothing of how a delegate works: the kinds of delegates are handed in as [Kind], and
+// [Kinds] are the decoders of those that the file always knows. What it returns holds names that are resolved and
+// texts whose variables are not yet expanded.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// File is a file without errors. It must not be changed, and may be used from several goroutines. The zero File is
+// one without delegates.
+type File struct {
+	Path      string
+	Judge     Ref // weighs plain language where a criterion names no judge; the zero Ref when not given
+	Model     Ref // answers a document's call without a component; the zero Ref when neither it nor Judge is given
+	Defaults  Defaults
+	Delegates []*Delegate // in the order of the file
+	Instances []*Instance // what stands under patterns, in the order of the file
+
+	kinds []Kind
+}
+
+// Defaults hold for each delegate that says nothing else.
+type Defaults struct {
+	Timeout time.Duration // 0: none
+	Retries int
+}
+
+// Delegate is an entry under delegates.
+type Delegate struct {
+	Name    string
+	Pos     Pos
+	Kind    string        // the name of its [Kind]
+	Spec    any           // what the kind's Decode returned
+	Timeout time.Duration // of one attempt, the default applied; 0: none
+	Retries int           // inside one attempt, the default applied
+	Effects string        // EffectsNone, EffectsIdempotent or EffectsUnsafe
+
+	texts      []Text
+	ownTimeout bool
+}
+
+// What an attempt may leave behind.
+const (
+	EffectsNone       = "none"       // nothing; the default
+	EffectsIdempotent = "idempotent" // the same, however often it runs
+	EffectsUnsafe     = "unsafe"     // something each time
+)
+
+// Kind is a kind of delegate: the key under which its settings stand, and the decoder of these settings. What Decode
+// returns becomes the delegate's Spec; see [Map] for what it may do. A kind's name must not be a key that every
+// delegate has.
+type Kind struct {
+	Name   string
+	Doc    string
+	Decode func(*Map) any
+}
+
+// reading is one reading of a file, or of settings from outside one.
+type reading struct {
+	name     string
+	origin   bool // name is not that of a file, and there are no lines
+	lines    []string
+	kinds    []Kind
+	mask     mask
+	problems Problems
+	left     int    // problems beyond the most that are kept
+	unshown  int    // a line that must not be shown, or 0
+	texts    []Text // those of the delegate or instance that is being read
+}
+
+// Load reads the file at path; see [Parse]. Of a file that is too large no more is read than it takes to know.
+func Load(path string, kinds []Kind) (*File, Problems) {
+	data, err := read(path)
+	if err != nil {
+		problem := Problem{Pos: Pos{File: path}, Message: fmt.Sprintf("cannot read the file: %v", err), Err: err}
+		var pathError *fs.PathError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			problem.Message = "there is no such file"
+		case errors.As(err, &pathError):
+			problem.Message = fmt.Sprintf("cannot read the file: %v", pathError.Err)
+		}
+		return nil, Problems{problem}
+	}
+	return Parse(path, data, kinds)
+}
+
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxSize+1))
+}
+
+// Parse reads data, which came from the file of the given name. It checks the whole file, whatever will be run, and
+// returns every problem by position. The File is nil when one of them is an error. Parse looks at no environment
+// variable and at no other file. Kinds are the kinds of delegates that the file may hold; their names must differ.
+func Parse(filename string, data []byte, kinds []Kind) (*File, Problems) {
+	r := &reading{name: filename, kinds: kinds}
+	text, ok := r.checkBytes(data)
+	if !ok {
+		return nil, r.finish()
+	}
+	r.lines = splitLines(text)
+	file := &File{Path: filename, kinds: kinds}
+	if root := r.parse(text); root != nil {
+		r.enter(root, root.pos, "", func(m *Map) { r.file(m, file) })
+		r.resolve(file)
+	}
+	problems := r.finish()
+	if problems.Failed() {
+		return nil, problems
+	}
+	return file, problems
+}
+
+// file reads the top level.
+func (r *reading) file(m *Map, f *File) {
+	m.hint = func(key string) string {
+		switch {
+		case key == "with" || key == "config" || key == "pattern":
+			return "it belongs to an instance: patterns: {NAME: {pattern: …, with: …}}"
+		case key == "timeout" || key == "retries":
+			return "write it under defaults, for every delegate, or in one delegate"
+		case slices.ContainsFunc(r.kinds, func(k Kind) bool { return k.Name == key }):
+			return fmt.Sprintf("it belongs to a delegate: delegates: {NAME: {%s: …}}", key)
+		}
+		return ""
+	}
+	version := m.take("version", "the version of the file's format, 1", nil, func() schema { return schema{"const": 1} })
+	if version != nil && (version.tag != "!!int" || version.text != "1") {
+		r.mismatch(version, m.at("version"), "1, the only version there is", "write version: 1")
+	}
+	f.Judge = m.ref("judge", "who weighs criteria in plain language: the name of a delegate or pattern")
+	f.Model = m.ref("model", "who answers a document's call that names nobody: the name of a delegate or pattern; the judge unless said")
+	m.Mapping("defaults", "what holds for each delegate that says nothing else", func(m *Map) {
+		f.Defaults.Timeout = m.Duration("timeout", timeoutDoc, 0)
+		f.Defaults.Retries = m.Int("retries", retriesDoc, 0, maxRetries, 0)
+	})
+	m.named("delegates", "who can attempt a brief, by name", func() schema { return r.object(func(m *Map) { r.delegate(m, "", Defaults{}) }) },
+		func(name string, pos Pos, n *node) {
+			r.enter(n, pos, step(m.at("delegates"), name), func(m *Map) {
+				f.Delegates = append(f.Delegates, r.delegate(m, name, f.Defaults))
+			})
+		})
+	m.named("patterns", "patterns with their slots bound, by name; each is a delegate, too", func() schema { return schema{"$ref": "#/$defs/instance"} },
+		func(name string, pos Pos, n *node) {
+			r.texts = nil
+			r.enter(n, pos, step(m.at("patterns"), name), func(m *Map) {
+				in := r.instance(m, name)
+				in.texts = r.texts
+				f.Instances = append(f.Instances, in)
+			})
+		})
+}
+
+const (
+	maxRetries = 100
+	timeoutDoc = "how long one attempt may take, such as 60s or 5m"
+	retriesDoc = "how often a failed call is made again inside one attempt"
+)
+
+// delegate reads one entry under delegates.
+func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
+	d := &Delegate{Name: name, Pos: m.pos}
+	r.texts = nil
+	m.hint = func(key string) string {
+		if key == "pattern" || key == "with" || key == "config" {
+			return "an instance of a pattern goes under patterns"
+		}
+		for _, kind := range r.kinds {
+			if r.keyOf(kind, key) {
+				return fmt.Sprintf("write it inside %s: {%s: {%s: …}}", kind.Name, kind.Name, key)
+			}
+		}
+		return ""
+	}
+	var given, names []string
+	for _, kind := range r.kinds {
+		names = append(names, kind.Name)
+		if m.Has(kind.Name) {
+			given = append(given, kind.Name)
+		}
+		m.Mapping(kind.Name, kind.Doc, func(m *Map) {
+			m.hint = func(key string) string {
+				if key == "timeout" || key == "retries" || key == "effects" {
+					return fmt.Sprintf("write it beside %s, not in it", kind.Name)
+				}
+				return ""
+			}
+			d.Kind, d.Spec = kind.Name, kind.Decode(m)
+		})
+	}
+	d.Timeout = m.Duration("timeout", timeoutDoc, defaults.Timeout)
+	d.Retries = m.Int("retries", retriesDoc, 0, maxRetries, defaults.Retries)
+	d.Effects = m.Enum("effects", "what an attempt may leave behind: nothing, the same however often it runs, or something each time", EffectsNone, EffectsNone, EffectsIdempotent, EffectsUnsafe)
+	d.ownTimeout = m.Has("timeout")
+	d.texts = r.texts
+	r.oneKind(m, given, names)
+	return d
+}
+
+// oneKind reports a delegate of no kind or of several.
+func (r *reading) oneKind(m *Map, given, kinds []string) {
+	if m.node == nil || len(given) == 1 {
+		return
+	}
+	if len(given) > 1 {
+		second := m.node.entry(given[1])
+		for _, name := range given {
+			if e := m.node.entry(name); second.pos.before(e.pos) {
+				second = e
+			}
+		}
+		r.report(SeverityError, second.pos, m.path, "got %s, but a delegate has one kind; make a delegate of each", and(given))
+		return
+	}
+	if slices.ContainsFunc(m.node.keys, func(e entry) bool { return Nearest(e.key, kinds) != "" }) {
+		return // a misspelt kind is reported as such
+	}
+	r.report(SeverityError, m.pos, m.path, "it has no kind; give it one of %s", or(kinds))
+}
+
+// keyOf reports whether the kind's settings have the key.
+func (r *reading) keyOf(kind Kind, key string) bool {
+	m := &Map{r: &reading{kinds: r.kinds}}
+	kind.Decode(m)
+	for _, f := range m.fields {
+		if f.name == key {
+			return true
+		}
+	}
+	return false
+}

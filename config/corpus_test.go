@@ -1,0 +1,110 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected messages in testdata")
+
+// broken returns the files of testdata: name to content, and what is said about each.
+func broken(t testing.TB) (paths []string, archives []*archive) {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no testdata: %v", err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives = append(archives, parseArchive(string(data)))
+	}
+	return paths, archives
+}
+
+// TestBrokenFiles holds, for each file in testdata, the exact messages with their carets.
+func TestBrokenFiles(t *testing.T) {
+	count := 0
+	paths, archives := broken(t)
+	for i, old := range archives {
+		want := map[string]string{}
+		for _, f := range old.files {
+			if strings.HasSuffix(f.name, ".want") {
+				want[f.name] = f.data
+			}
+		}
+		updated := &archive{comment: old.comment}
+		for _, f := range old.files {
+			name, ok := strings.CutSuffix(f.name, ".yaml")
+			if !ok {
+				continue
+			}
+			count++
+			got := said(t, f.name, []byte(f.data))
+			updated.files = append(updated.files, f, archived{name + ".want", got})
+			if !*update && got != want[name+".want"] {
+				t.Errorf("%s: %s\ngot:\n%swant:\n%s", paths[i], f.name, got, want[name+".want"])
+			}
+		}
+		if *update {
+			if err := os.WriteFile(paths[i], []byte(updated.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if count < 40 {
+		t.Errorf("%d broken files, want at least 40", count)
+	}
+}
+
+func said(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	file, problems := Parse(name, data, Kinds())
+	if (file == nil) != problems.Failed() {
+		t.Errorf("%s: file %v with problems\n%v", name, file, problems)
+	}
+	if len(problems) == 0 {
+		t.Errorf("%s: nothing was said", name)
+	}
+	var b strings.Builder
+	if err := problems.Render(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// archive is a file in the txtar format: a comment, then files, each after a line "-- name --".
+type archive struct {
+	comment string
+	files   []archived
+}
+
+type archived struct{ name, data string }
+
+func parseArchive(text string) *archive {
+	a := &archive{}
+	into := &a.comment
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "-- "); ok && strings.HasSuffix(name, " --") {
+			a.files = append(a.files, archived{name: strings.TrimSuffix(name, " --")})
+			into = &a.files[len(a.files)-1].data
+			continue
+		}
+		*into += line
+	}
+	return a
+}
+
+func (a *archive) String() string {
+	var b strings.Builder
+	b.WriteString(a.comment)
+	for _, f := range a.files {
+		b.WriteString("-- " + f.name + " --\n" + f.data)
+	}
+	return b.String()
+}

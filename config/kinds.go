@@ -1,0 +1,273 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kinds returns the kinds of delegates that the file always knows. Their specs are *[OpenAI], *[Command] and *[HTTP].
+func Kinds() []Kind {
+	return []Kind{
+		{"openai", "a model behind an endpoint that speaks chat completions", decodeOpenAI},
+		{"command", "a program", decodeCommand},
+		{"http", "a web service", decodeHTTP},
+	}
+}
+
+// OpenAI is the spec of a model behind an endpoint that speaks chat completions.
+type OpenAI struct {
+	Model     Text
+	BaseURL   Text   // zero: the provider's own, with what its variables of the environment say
+	APIKeyEnv string // the variable that holds the key; "" when not given
+	APIKey    Text   // the key itself; zero when not given. At most one of the two is
+	System    Text
+	Headers   map[string]Text
+	Params    map[string]Value // sent as they are
+}
+
+func decodeOpenAI(m *Map) any {
+	spec := &OpenAI{
+		Model:     m.Text("model", "the model's name, as its provider writes it", Required),
+		BaseURL:   m.Text("base_url", "where the endpoint is, up to and with /v1; the provider's own unless said"),
+		APIKeyEnv: m.variable("api_key_env", "the name of the environment variable that holds the key"),
+		APIKey:    m.Text("api_key", "the key; better from the environment, as in ${NAME}"),
+		System:    m.Text("system", "the system message"),
+		Headers:   m.TextMap("headers", "HTTP headers sent with each request", headerName),
+		Params:    m.Values("params", "parameters sent as they are, such as temperature"),
+	}
+	checkURL(m, "base_url", spec.BaseURL)
+	if raw, ok := spec.BaseURL.Static(); ok && strings.HasSuffix(strings.TrimRight(raw, "/"), "/chat/completions") {
+		m.Errorf("base_url", "leave out /chat/completions, which is added to each request")
+	}
+	if m.Has("api_key") && m.Has("api_key_env") {
+		m.Errorf("api_key", "both api_key and api_key_env are given; keep one")
+	}
+	for key, way := range map[string]string{"model": "it belongs to the delegate: write it beside params", "messages": "the messages are made from the brief", "stream": "whether a reply is streamed is not a setting"} {
+		if _, ok := spec.Params[key]; ok {
+			m.inside("params", key, "%s cannot be a parameter; %s", key, way)
+		}
+	}
+	checkHeaders(m, spec.Headers)
+	return spec
+}
+
+// Command is the spec of a program.
+type Command struct {
+	Argv      []Text
+	Stdin     string        // "brief", "none", or "" when not given: the brief, unless {brief} is in Argv
+	Env       []Variable    // nil when not given; empty when the program is to get none
+	Dir       Text          // zero: where the run is started
+	Grace     time.Duration // between asking it to stop and ending it; 1s unless given
+	MaxOutput int64         // in bytes; 10 MiB unless given
+}
+
+// Variable is an environment variable that a program gets.
+type Variable struct {
+	Name  string
+	Pass  bool // as it is in the environment of the run, if it is set there; Value is zero
+	Value Text
+}
+
+func decodeCommand(m *Map) any {
+	spec := &Command{
+		Argv:      m.Command("argv", "the program and its arguments, one item each, in which {brief} stands for the brief", Required),
+		Stdin:     m.Enum("stdin", "what the program reads: the brief unless {brief} is in argv", "", "brief", "none"),
+		Env:       m.variables("env", "the environment variables it gets: a list of names to pass on and NAME=value, or a mapping of names to values"),
+		Dir:       m.Text("dir", "the folder it runs in"),
+		Grace:     m.Duration("grace", "how long it may take to end once it was told to; 1s unless said", time.Second),
+		MaxOutput: m.Size("max_output", "how much it may print, such as 10 MiB, which is the default; more is a failure", 10<<20),
+	}
+	if spec.Stdin == "none" && len(spec.Argv) > 0 && !slices.ContainsFunc(spec.Argv, holdsBrief) {
+		m.Warnf("stdin", "the program never gets the brief: put {brief} into argv, or leave stdin out")
+	}
+	return spec
+}
+
+// HTTP is the spec of a web service.
+type HTTP struct {
+	URL     Text
+	Method  string // POST where there is a body, else GET, unless given
+	Headers map[string]Text
+	JSON    Value // the body
+	HasJSON bool
+	Result  Text // the path of the reply in the answer; zero: the whole answer
+}
+
+func decodeHTTP(m *Map) any {
+	spec := &HTTP{
+		URL:     m.Text("url", "where the service is; {brief} stands for the brief, escaped", Required),
+		Method:  m.Enum("method", "the HTTP method; POST with json, else GET", "", "GET", "POST", "PUT", "PATCH", "DELETE"),
+		Headers: m.TextMap("headers", "HTTP headers sent with each request", headerName),
+		Result:  m.Text("result", "where the reply is in the answer's JSON, such as answer.text; the whole answer unless said"),
+	}
+	spec.JSON, spec.HasJSON = m.Value("json", "the body, sent as JSON, in whose texts {brief} stands for the brief")
+	checkURL(m, "url", spec.URL)
+	checkHeaders(m, spec.Headers)
+	if spec.Method == "GET" && spec.HasJSON {
+		m.Errorf("method", "a GET request has no body; write POST, or leave json out")
+	}
+	if spec.Method == "" {
+		spec.Method = "GET"
+		if spec.HasJSON {
+			spec.Method = "POST"
+		}
+	}
+	holds := holdsBrief(spec.URL)
+	for text := range spec.JSON.Texts {
+		holds = holds || holdsBrief(text)
+	}
+	if !spec.URL.IsZero() && !holds {
+		m.Warnf("", "the service never gets the brief: put {brief} into url or json")
+	}
+	return spec
+}
+
+func holdsBrief(t Text) bool {
+	return strings.Contains(strings.ReplaceAll(t.raw, "{{brief}}", ""), "{brief}")
+}
+
+// inside reports an error about a key of the mapping under key.
+func (m *Map) inside(key, inner, format string, args ...any) {
+	if e := m.node.entry(key).value.entry(inner); e != nil {
+		m.r.report(SeverityError, e.pos, step(m.at(key), inner), format, args...)
+	}
+}
+
+// checkURL reports a text without variables that is no web address. The text itself may hold a credential.
+func checkURL(m *Map, key string, text Text) {
+	raw, static := text.Static()
+	if !static || raw == "" {
+		return
+	}
+	shown := quote(raw)
+	if text.secret {
+		shown = "the text"
+	}
+	address, err := url.Parse(strings.ReplaceAll(raw, "{brief}", "brief"))
+	switch {
+	case err == nil && address.Scheme == "" || err != nil && !strings.Contains(raw, "://"):
+		m.Errorf(key, "%s is no web address; write one that begins with https:// or http://", shown)
+	case err != nil:
+		var why *url.Error
+		if errors.As(err, &why) && !text.secret {
+			m.Errorf(key, "%s is no web address: %v", shown, why.Err)
+		} else {
+			m.Errorf(key, "%s is no web address", shown)
+		}
+	case address.Scheme != "http" && address.Scheme != "https":
+		m.Errorf(key, "%s is no web address; write one that begins with https:// or http://", shown)
+	case address.Hostname() == "":
+		m.Errorf(key, "%s names no host; write for example https://example.com/v1", shown)
+	case address.User != nil:
+		m.Errorf(key, "a name or password has no place in an address; send it in headers, or as api_key where there is one")
+	case address.Fragment != "":
+		m.Errorf(key, "%s ends in a #fragment, which is never sent; remove it", shown)
+	}
+}
+
+var tokenText = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+func headerName(name string) error {
+	if tokenText.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be the name of a header; use letters, digits and -", quote(name))
+}
+
+// checkHeaders reports names that are the same header, and values with a line break.
+func checkHeaders(m *Map, headers map[string]Text) {
+	if len(headers) == 0 {
+		return
+	}
+	first := map[string]string{}
+	for _, e := range m.node.entry("headers").value.keys {
+		text, ok := headers[e.key]
+		if !ok {
+			continue
+		}
+		folded := strings.ToLower(e.key)
+		if before, twice := first[folded]; twice {
+			m.inside("headers", e.key, "this is the same header as %s; keep one", quote(before))
+		}
+		first[folded] = e.key
+		if strings.ContainsAny(text.raw, "\r\n") {
+			m.inside("headers", e.key, "a header cannot hold a line break; end a block text with |- or put it on one line")
+		}
+	}
+}
+
+// variable returns the name of an environment variable.
+func (m *Map) variable(key, doc string) string {
+	n := m.take(key, doc, nil, func() schema { return schema{"type": "string", "pattern": justName.String()} })
+	if n == nil {
+		return ""
+	}
+	if n.isText() && justName.MatchString(n.text) {
+		return n.text
+	}
+	if n.isText() && justVariable.MatchString(n.text) {
+		m.r.errorf(n, m.at(key), "this wants the name alone; write %s", strings.Trim(n.text, "${}"))
+	} else {
+		m.r.errorf(n, m.at(key), "this wants the name of an environment variable, such as OPENAI_API_KEY, not the key itself")
+	}
+	return ""
+}
+
+// variables returns what a program gets as its environment.
+func (m *Map) variables(key, doc string) []Variable {
+	n := m.take(key, doc, nil, func() schema {
+		return schema{"oneOf": []any{schema{"type": "array", "items": textSchema()}, schema{"type": "object", "additionalProperties": textSchema()}}}
+	})
+	if n == nil {
+		return nil
+	}
+	vars := []Variable{}
+	first := map[string]bool{}
+	add := func(pos Pos, path string, v Variable) {
+		switch {
+		case !justName.MatchString(v.Name) && v.Pass: // it may be anything, a credential too
+			m.r.report(SeverityError, pos, path, "this is neither the name of a variable nor NAME=value")
+		case !justName.MatchString(v.Name):
+			m.r.report(SeverityError, pos, path, "%s cannot be the name of a variable; use letters, digits and _", quote(v.Name))
+		case first[v.Name]:
+			m.r.report(SeverityError, pos, path, "the variable %s is here twice; keep one", v.Name)
+		default:
+			first[v.Name] = true
+			vars = append(vars, v)
+		}
+	}
+	switch n.shape {
+	case mapping:
+		for _, e := range n.keys {
+			path := step(m.at(key), e.key)
+			if e.value.isNull() {
+				m.r.report(SeverityError, e.pos, path, "the key has no value; to pass a variable on, write a list of names: [%s]", e.key)
+				continue
+			}
+			add(e.pos, path, Variable{Name: e.key, Value: m.r.text(e.value, path)})
+		}
+	case list:
+		for i, item := range n.items {
+			path := index(m.at(key), i)
+			if !item.isText() {
+				m.r.mismatch(item, path, "a name, or NAME=value", quoting(item))
+				continue
+			}
+			name, value, assigned := strings.Cut(item.text, "=")
+			if !assigned {
+				add(item.pos, path, Variable{Name: name, Pass: true})
+				continue
+			}
+			whole := m.r.template(&node{tag: "!!str", text: value, hidden: item.hidden, pos: item.pos}, path)
+			add(item.pos, path, Variable{Name: name, Value: whole})
+		}
+	default:
+		m.r.mismatch(n, m.at(key), "a list of names and NAME=value, or a mapping", "write for example [HOME, LANG=C]")
+	}
+	return vars
+}

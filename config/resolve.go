@@ -1,0 +1,293 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func and(words []string) string { return join(words, "and") }
+func or(words []string) string  { return join(words, "or") }
+
+func join(words []string, last string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
+}
+
+func (p Pos) before(q Pos) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
+}
+
+// ref returns the name under key, not yet resolved.
+func (m *Map) ref(key, doc string) Ref {
+	n := m.take(key, doc, nil, func() schema { return schema{"type": "string", "pattern": nameText.String()} })
+	if n == nil {
+		return Ref{}
+	}
+	if !n.isText() {
+		m.r.mismatch(n, m.at(key), "the name of a delegate or pattern", quoting(n))
+		return Ref{}
+	}
+	return Ref{Name: n.text, Pos: n.pos, path: m.at(key)}
+}
+
+// Lookup returns the delegate or instance of that name.
+func (f *File) Lookup(name string) (Ref, bool) {
+	for _, d := range f.Delegates {
+		if d.Name == name {
+			return Ref{Name: name, Pos: d.Pos, Delegate: d}, true
+		}
+	}
+	for _, in := range f.Instances {
+		if in.Name == name {
+			return Ref{Name: name, Pos: in.Pos, Instance: in}, true
+		}
+	}
+	return Ref{}, false
+}
+
+// Names returns the names of all delegates and instances, in the order of the file, delegates first.
+func (f *File) Names() []string {
+	names := make([]string, 0, len(f.Delegates)+len(f.Instances))
+	for _, d := range f.Delegates {
+		names = append(names, d.Name)
+	}
+	for _, in := range f.Instances {
+		names = append(names, in.Name)
+	}
+	return names
+}
+
+// scope resolves names against a file.
+type scope struct {
+	*reading
+	file  *File
+	names map[string]Ref
+}
+
+// resolve turns every name of the file into what it names, and checks what only then can be checked.
+func (r *reading) resolve(f *File) {
+	s := r.scope(f)
+	for _, in := range f.Instances {
+		if d := s.names[in.Name].Delegate; d != nil {
+			r.report(SeverityError, in.Pos, step("patterns", in.Name), "the name is taken by a delegate, at %v; delegates and patterns share their names, so rename one", d.Pos)
+		}
+	}
+	s.bind(&f.Judge)
+	s.bind(&f.Model)
+	for _, in := range f.Instances {
+		s.instance(in)
+	}
+	if f.Model.IsZero() {
+		f.Model = f.Judge
+	}
+	cycles := &cycles{scope: s, done: map[*Instance]bool{}}
+	for _, in := range f.Instances {
+		cycles.visit(in, "")
+	}
+}
+
+func (r *reading) scope(f *File) *scope {
+	s := &scope{reading: r, file: f, names: make(map[string]Ref, len(f.Delegates)+len(f.Instances))}
+	for _, in := range f.Instances {
+		s.names[in.Name] = Ref{Instance: in}
+	}
+	for _, d := range f.Delegates {
+		s.names[d.Name] = Ref{Delegate: d}
+	}
+	return s
+}
+
+// maxKnown is the number of names above which the nearest is not looked for.
+const maxKnown = 2000
+
+// bind resolves one name.
+func (s *scope) bind(ref *Ref) {
+	if ref.Name == "" || !ref.IsZero() {
+		return
+	}
+	if found, ok := s.names[ref.Name]; ok {
+		ref.Delegate, ref.Instance = found.Delegate, found.Instance
+		return
+	}
+	if len(s.problems) == maxProblems {
+		s.left++
+		return
+	}
+	known := s.file.Names()
+	if len(known) > maxKnown {
+		known = nil
+	}
+	way := "it is neither under delegates nor under patterns"
+	switch near := Nearest(ref.Name, known); {
+	case strings.HasPrefix(ref.Name, "x-"):
+		way = "keys that begin with x- are free and name nothing; rename it"
+	case near != "":
+		way = fmt.Sprintf("did you mean %q?", near)
+	case strings.Contains(ref.Name, "${"):
+		way = "variables have no place in a name"
+	case len(known) > 0:
+		way = "there are " + and(known[:min(len(known), 12)])
+		if len(known) > 12 {
+			way += " …"
+		}
+	}
+	s.report(SeverityError, ref.Pos, ref.path, "unknown delegate or pattern %s; %s", quote(ref.Name), way)
+}
+
+// instance resolves the names in an instance and in those that stand in its slots.
+func (s *scope) instance(in *Instance) {
+	for _, slot := range in.Slots {
+		for i := range slot.Members {
+			member := &slot.Members[i]
+			if member.inline {
+				s.instance(member.Instance)
+			}
+			s.bind(member)
+			s.note(in, member)
+		}
+	}
+	for _, c := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
+		c.Visit(s.judge)
+	}
+}
+
+// note says that a member may take longer than the run that it is part of.
+func (s *scope) note(in *Instance, member *Ref) {
+	limit := in.Config.Timeout
+	switch d, inner := member.Delegate, member.Instance; {
+	case limit == 0:
+	case d != nil && d.ownTimeout && d.Timeout > limit:
+		s.report(SeverityNote, member.Pos, member.path, "the timeout of %s, %v, is above that of %s, %v, which comes first", d.Name, d.Timeout, in.Name, limit)
+	case inner != nil && inner.Config.Timeout > limit:
+		s.report(SeverityNote, member.Pos, member.path, "the timeout of %s, %v, is above that of %s, %v, which comes first", inner.Name, inner.Config.Timeout, in.Name, limit)
+	}
+}
+
+// judge finds the judge of a rule in plain language.
+func (s *scope) judge(c *Criterion) {
+	if c.Rule != RuleText {
+		return
+	}
+	if c.Judge.Name == "" && s.file.Judge.Name != "" {
+		c.Judge = s.file.Judge
+		return
+	}
+	if c.Judge.Name == "" {
+		s.report(SeverityError, c.Pos, c.path, "a rule in plain language needs a judge: write judge: NAME at the top of the file, or {text: …, judge: NAME} here")
+		return
+	}
+	s.bind(&c.Judge)
+}
+
+// cycles finds instances that lead back to themselves, through slots or judges.
+type cycles struct {
+	*scope
+	done     map[*Instance]bool
+	replaced *Instance // what the first instance stands for, or nil
+	trail    []*Instance
+	names    []string // the trail as it is shown
+}
+
+func (c *cycles) visit(in *Instance, as string) {
+	if c.done[in] {
+		return
+	}
+	c.trail, c.names = append(c.trail, in), append(c.names, in.Name+as)
+	follow := func(ref Ref, pos Pos, path, as string) {
+		if ref.Instance == nil {
+			return
+		}
+		for i, earlier := range c.trail {
+			if earlier == ref.Instance || i == 0 && c.replaced == ref.Instance {
+				names := append(slices.Clone(c.names[i:]), ref.Name+as)
+				names[0] = earlier.Name
+				c.report(SeverityError, pos, path, "this leads back to %s: %s; break the circle", earlier.Name, strings.Join(names, " → "))
+				return
+			}
+		}
+		c.visit(ref.Instance, as)
+	}
+	for _, slot := range in.Slots {
+		for _, member := range slot.Members {
+			follow(member, member.Pos, member.path, "")
+		}
+	}
+	for _, criteria := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
+		criteria.Visit(func(rule *Criterion) {
+			if rule.Rule == RuleText {
+				follow(rule.Judge, rule.Pos, rule.path, " (judge)")
+			}
+		})
+	}
+	c.trail, c.names = c.trail[:len(c.trail)-1], c.names[:len(c.names)-1]
+	c.done[in] = true
+}
+
+// Reach returns the delegates that a run of the instance may call, judges included, each once, in the order in which
+// they are met. The criteria of what a judge consists of count, too.
+func (in *Instance) Reach() []*Delegate {
+	var found []*Delegate
+	in.walk(map[*Instance]bool{}, func(*Instance) {}, func(d *Delegate) {
+		if !slices.Contains(found, d) {
+			found = append(found, d)
+		}
+	})
+	return found
+}
+
+// Unset returns a problem for each variable of the environment that a run of the instance may need and lookup does
+// not find, by position. Keys that a delegate takes from the environment by name are not among them.
+func (in *Instance) Unset(lookup func(string) (string, bool)) Problems {
+	var unset Problems
+	seen := map[*Delegate]bool{}
+	in.walk(map[*Instance]bool{}, func(in *Instance) { unset = append(unset, unsetIn(in.texts, lookup)...) },
+		func(d *Delegate) {
+			if !seen[d] {
+				seen[d] = true
+				unset = append(unset, d.Unset(lookup)...)
+			}
+		})
+	unset.sort()
+	return unset
+}
+
+// Unset returns a problem for each variable of the environment that the delegate needs and lookup does not find.
+func (d *Delegate) Unset(lookup func(string) (string, bool)) Problems {
+	return unsetIn(d.texts, lookup)
+}
+
+func unsetIn(texts []Text, lookup func(string) (string, bool)) Problems {
+	var unset Problems
+	for _, t := range texts {
+		unset = append(unset, t.Unset(lookup)...)
+	}
+	unset.sort()
+	return unset
+}
+
+func (in *Instance) walk(seen map[*Instance]bool, instance func(*Instance), delegate func(*Delegate)) {
+	if seen[in] {
+		return
+	}
+	seen[in] = true
+	instance(in)
+	follow := func(ref Ref) {
+		if ref.Delegate != nil {
+			delegate(ref.Delegate)
+		} else if ref.Instance != nil {
+			ref.Instance.walk(seen, instance, delegate)
+		}
+	}
+	for _, slot := range in.Slots {
+		for _, member := range slot.Members {
+			follow(member)
+		}
+	}
+	for _, criteria := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
+		criteria.Visit(func(rule *Criterion) { follow(rule.Judge) })
+	}
+}
