@@ -275,6 +275,20 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// TestUsageOnlyWhenAsked looks at a stream whose client did not ask for the usage.
+func TestUsageOnlyWhenAsked(t *testing.T) {
+	s := start(t, lab.Config{})
+	resp, err := post(t.Context(), http.DefaultClient, s, `{"model":"ok","stream":true,"messages":[{"role":"user","content":"Hello"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || bytes.Contains(body, []byte("usage")) || !bytes.Contains(body, []byte("[DONE]")) {
+		t.Errorf("got %v and %s, want a whole stream without usage", err, body)
+	}
+}
+
 // TestS1_Cut40Of60 shows the arithmetic of cut:N: the text is half as long again as what is sent.
 func TestS1_Cut40Of60(t *testing.T) {
 	s := start(t, lab.Config{})

@@ -70,6 +70,20 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+func TestSentence(t *testing.T) {
+	for brief, quote := range map[string]string{
+		"Name a\n colour.":           "“Name a colour.”",
+		strings.Repeat("wörter", 20): "“" + strings.Repeat("wörter", 10) + "…”",
+		"Why can't I log in?":        "your question", // quoted, it would be an apology to the lab's judge
+		" \n":                        "your question",
+	} {
+		got := sentence(brief)
+		if !strings.HasPrefix(got, "The lab's answer to "+quote+" is ") || declines(got) != "" {
+			t.Errorf("sentence(%q) is %q, want %s in it", brief, got, quote)
+		}
+	}
+}
+
 // FuzzModelName makes sure that every model name gives a model, or an error that says what was wanted.
 func FuzzModelName(f *testing.F) {
 	for _, b := range Behaviours() {

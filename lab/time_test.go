@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -203,6 +204,44 @@ func TestClose_Prompt(t *testing.T) {
 			if v.End != lab.EndClosed {
 				t.Errorf("got %+v, want it closed", v)
 			}
+		}
+	})
+}
+
+// TestClose_AsHandler closes a lab inside somebody else's server: visits end at once, but Close waits for a model
+// that does not heed its context.
+func TestClose_AsHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := func(context.Context, lab.Request) lab.Reply {
+			<-time.After(time.Minute)
+			return lab.Reply{}
+		}
+		s, err := lab.New(lab.Config{Models: map[string]lab.Model{"deaf": deaf}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range []string{"hang", "deaf"} {
+			go func() {
+				defer func() {
+					if p := recover(); p != http.ErrAbortHandler {
+						t.Errorf("%s: recovered %v", model, p)
+					}
+				}()
+				r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(request(model, brief, false)))
+				s.ServeHTTP(httptest.NewRecorder(), r)
+			}()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		s.Close()
+		for _, v := range s.Visits() {
+			want := map[string]time.Duration{"hang": 0, "deaf": time.Minute}[v.Model]
+			if took := v.Ended.Sub(begin); v.End != lab.EndClosed || took != want {
+				t.Errorf("%v: ended %v after Close, want %v", v, took, want)
+			}
+		}
+		if took := time.Since(begin); took != time.Minute {
+			t.Errorf("Close took %v, want a minute", took)
 		}
 	})
 }
