@@ -17,9 +17,6 @@ import (
 // reply it is weighing goes on to be unjudged. When ctx ends, the judge is waited for all the same. The run does not
 // wait for an attempt that has been cancelled, but a shutdown does, and must find the judge's work in it.
 func consult(ctx context.Context, by firstgood.Delegate[firstgood.Reply], brief firstgood.Brief, read func(string) (Finding, string)) (Finding, error) {
-	if ctx.Err() != nil {
-		return Finding{}, context.Cause(ctx)
-	}
 	inner, call := enter(ctx, by)
 	if d, ok := by.(firstgood.Limited); ok && d.AttemptTimeout() > 0 {
 		late := &firstgood.Error{
@@ -85,8 +82,8 @@ type answer struct {
 // ask has the judge attempt the brief, and reads and closes what it replied.
 func ask(ctx context.Context, by firstgood.Delegate[firstgood.Reply], brief firstgood.Brief) answer {
 	reply, err := by.Attempt(ctx, brief)
-	defer reply.Close()
 	if err != nil {
+		_ = reply.Close() // what stands beside an error is discarded
 		if metered, ok := errors.AsType[interface {
 			error
 			firstgood.Metered
@@ -98,8 +95,9 @@ func ask(ctx context.Context, by firstgood.Delegate[firstgood.Reply], brief firs
 	if reply.Stream == nil {
 		return answer{text: reply.String(), usage: reply.Usage}
 	}
+	defer reply.Close()
 	// Closing it is what ends a read that has no other way to learn that ctx is done.
-	defer context.AfterFunc(ctx, func() { reply.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = reply.Close() })()
 	data, err := io.ReadAll(io.LimitReader(reply.Stream, MaxVerdict+1))
 	if err != nil {
 		err = &firstgood.Error{Kind: firstgood.KindTruncated, Reason: fmt.Sprintf("its answer stops short: %v", err), Err: err}

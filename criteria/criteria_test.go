@@ -377,6 +377,8 @@ func TestCommand(t *testing.T) {
 		{"exit 2 with output", 2, "\nFAIL: TestX\n", nil, Finding{false, "FAIL: TestX", "go test exited with 2"}},
 		{"killed", -1, "", nil, Finding{false, "go test exited with -1", ""}},
 		{"long output keeps its end", 1, "first " + long + " last", nil, Finding{false, "…" + strings.Repeat("é", 996) + " last", "go test exited with 1"}},
+		{"never half a character", 1, "first " + long + " end.", nil, Finding{false, "…" + strings.Repeat("é", 996) + " end.", "go test exited with 1"}},
+		{"never half a character, other way", 1, "first " + long + " end", nil, Finding{false, "…" + strings.Repeat("é", 996) + " end", "go test exited with 1"}},
 	} {
 		var stdin string
 		r := Command(CommandConfig{Name: "go test", Run: func(_ context.Context, in string) (int, string, error) {

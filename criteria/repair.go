@@ -97,14 +97,12 @@ func outermost(text string) []string {
 // True, False and None as JSON has them. It need not be JSON then.
 func repaired(text string) []byte {
 	out := make([]byte, 0, len(text)+16)
-	at := 0
 	for piece, isString := range pieces(text) {
 		if isString {
 			out = appendString(out, piece)
 		} else {
-			out = appendBare(out, piece, text[at+len(piece):])
+			out = appendBare(out, piece)
 		}
-		at += len(piece)
 	}
 	return out
 }
@@ -133,15 +131,11 @@ func appendString(out []byte, piece string) []byte {
 	return append(out, '"')
 }
 
-// appendBare appends what stands outside strings; rest is what follows it.
-func appendBare(out []byte, piece, rest string) []byte {
+// appendBare appends what stands between two strings.
+func appendBare(out []byte, piece string) []byte {
 	for i := 0; i < len(piece); {
 		if piece[i] == ',' {
-			next := after(piece[i+1:])
-			if next == 0 {
-				next = after(rest)
-			}
-			if next != '}' && next != ']' {
+			if next := after(piece[i+1:]); next != '}' && next != ']' {
 				out = append(out, ',')
 			}
 			i++

@@ -49,8 +49,12 @@ func ParseVerdict(answer, key string, shown ...string) (value bool, reason strin
 		objects = outermost(span)
 	}
 	for i := len(objects) - 1; i >= 0 && echo.seen < maxEchoes; i-- {
-		answers, because := members(strict(objects[i]), key)
-		if len(answers) == 0 || echo.has(objects[i]) {
+		object := objects[i]
+		if !strings.Contains(object, key) && strings.IndexByte(object, '\\') < 0 {
+			continue // it cannot have the key, and there may be very many of these
+		}
+		answers, because := members(strict(object), key)
+		if len(answers) == 0 || echo.has(object) {
 			continue
 		}
 		value, ok = truth(answers[0])

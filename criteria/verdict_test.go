@@ -129,6 +129,7 @@ var verdictRows = []verdictRow{
 	{name: "apostrophe in prose before", answer: `{a}, it's said: 'tis {"is_failure": true}`, want: yes},
 	{name: "apostrophe in braces before", answer: `{it isn't} {"is_failure": true}`, want: yes},
 	{name: "quote in braces before", answer: `{a " mark} {"is_failure": true}`, want: yes},
+	{name: "stray quote in a brace on the line before", answer: "{ \"so\n{\"is_failure\": true}", want: yes},
 	{name: "double braces", answer: `{{"is_failure": true}}`, want: unreadable},
 	{name: "object in unquoted braces", answer: `{so: {"is_failure": true}}`, want: unreadable},
 	{name: "the request repeated", answer: `{"is_failure": true or false, "reason": "why, in a sentence"}`, want: unreadable},
@@ -328,23 +329,29 @@ func TestParseVerdict_EchoesAreBounded(t *testing.T) {
 
 // hostileAnswers are a mebibyte each, and would take longer than a test may if reading them were quadratic.
 func hostileAnswers() map[string]string {
-	fill := func(unit, end string) string { return strings.Repeat(unit, (MaxVerdict-len(end))/len(unit)) + end }
+	fill := func(start, unit, end string) string {
+		return start + strings.Repeat(unit, (MaxVerdict-len(start)-len(end))/len(unit)) + end
+	}
+	twice := func(open, middle, end string) string {
+		n := (MaxVerdict - len(middle)) / (len(open) + len(end))
+		return strings.Repeat(open, n) + middle + strings.Repeat(end, n)
+	}
 	return map[string]string{
-		"opening braces":           fill("{", ""),
-		"opening, then one closed": fill("{", "}"),
-		"nested":                   strings.Repeat("{", MaxVerdict/2) + strings.Repeat("}", MaxVerdict/2),
-		"nested objects":           strings.Repeat(`{"a":`, MaxVerdict/6) + "1" + strings.Repeat("}", MaxVerdict/6),
-		"nested lists":             `{"a":` + strings.Repeat("[", MaxVerdict/2-9) + strings.Repeat("]", MaxVerdict/2-9) + "}",
-		"empty objects":            fill("{}", ""),
-		"objects with the key":     fill(`{"is_failure":2}`, ""),
-		"echoes":                   fill(`{"is_failure":true}`, ""),
-		"quotes":                   fill(`{"`, "}"),
-		"single quotes":            fill(`{'`, "}"),
-		"quotes and space":         "{'" + fill("' ", "}"),
-		"a quote and much space":   "{'" + strings.Repeat(" ", MaxVerdict-3) + "}",
-		"commas":                   "{" + fill(", ", "}"),
-		"backslashes":              `{"` + fill(`\`, "}"),
-		"the key again and again":  "{" + fill(`"is_failure":true,`, `"x":1}`),
+		"opening braces":           fill("", "{", ""),
+		"opening, then one closed": fill("", "{", "}"),
+		"nested":                   twice("{", "", "}"),
+		"nested objects":           twice(`{"a":`, "1", "}"),
+		"nested lists":             fill(`{"a":`, "[", "]}"),
+		"empty objects":            fill("", "{}", ""),
+		"objects with the key":     fill("", `{"is_failure":2}`, ""),
+		"echoes":                   fill("", `{"is_failure":true}`, ""),
+		"quotes":                   fill("", `{"`, "}"),
+		"single quotes":            fill("", `{'`, "}"),
+		"quotes and space":         fill("{'", "' ", "}"),
+		"a quote and much space":   fill("{'", " ", "}"),
+		"commas":                   fill("{", ", ", "}"),
+		"backslashes":              fill(`{"`, `\`, "}"),
+		"the key again and again":  fill("{", `"is_failure":true,`, `"x":1}`),
 	}
 }
 
@@ -352,6 +359,9 @@ func TestParseVerdict_HostileAnswersTakeLinearTime(t *testing.T) {
 	shown := strings.Repeat(`{"is_failure":true}`, 20_000)
 	for name, answer := range hostileAnswers() {
 		t.Run(name, func(t *testing.T) {
+			if len(answer) > MaxVerdict || len(answer) < MaxVerdict-20 {
+				t.Fatalf("%d bytes", len(answer))
+			}
 			got, _ := verdictOf(answer, "is_failure", shown)
 			if want := map[bool]string{true: yes, false: unreadable}[name == "the key again and again"]; got != want {
 				t.Errorf("got %s, want %s", got, want)
