@@ -28,6 +28,9 @@ const (
 // killWait bounds the wait for a killed group to be gone.
 const killWait = time.Second
 
+// ErrStopped is matched, beside the context's cause, by the error of a run whose context was done.
+var ErrStopped = errors.New("stopped")
+
 // Errors of a program that could not be started. The error that [Run] returns names the program or directory.
 var (
 	ErrNotFound      = errors.New("program not found")
@@ -94,8 +97,8 @@ func (r Result) Status() string {
 //
 // When ctx is done first, or stdout goes beyond the limit, the group is ended. Run returns at the latest about a
 // second after the grace, even when a process outside the group holds the output open, or one of the group cannot
-// be killed. The error then wraps [context.Cause] of ctx, or is an [*OutputLimitError]; the result holds the
-// output so far.
+// be killed. The error then wraps [ErrStopped] and [context.Cause] of ctx, or is an [*OutputLimitError]; the result
+// holds the output so far.
 //
 // A program that could not be started gives an error that wraps [ErrNotFound], [ErrNotExecutable] (which includes
 // a script whose interpreter is missing), [ErrDir], [ErrTooLong], [ErrInvalid], or the system's own.
@@ -142,7 +145,7 @@ func Run(ctx context.Context, spec Spec) (Result, error) {
 }
 
 func stopped(ctx context.Context) error {
-	return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	return fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -120,7 +120,7 @@ func TestRun_Stop(t *testing.T) {
 			cancel(errStop)
 			got := receive(t, done)
 			wantGone(t, peers...)
-			if !errors.Is(got.err, errStop) || got.Left {
+			if !errors.Is(got.err, errStop) || !errors.Is(got.err, ErrStopped) || got.Left {
 				t.Errorf("got error %v, left %v", got.err, got.Left)
 			}
 			for i, p := range peers {
@@ -200,7 +200,6 @@ func TestRun_Exit(t *testing.T) {
 	t.Run("who left the group with stdout open does not hold up the reply", func(t *testing.T) {
 		c := listen(t)
 		spec := c.steps(t, "leave:2", "hello:outside", "await", "hello:leader", "await", "out:the reply")
-		spec.Linger = 50 * time.Millisecond
 		done := runAside(t.Context(), spec)
 		peers := c.meet(t, "leader", "outside")
 		peers[0].goOn(t)
