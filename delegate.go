@@ -56,6 +56,11 @@ type limited[R any] struct {
 
 func (d limited[R]) AttemptTimeout() time.Duration { return d.timeout }
 
+func (d limited[R]) Nests() bool {
+	inner, ok := d.Delegate.(interface{ Nests() bool })
+	return ok && inner.Nests()
+}
+
 func (d limited[R]) Drain(ctx context.Context) error {
 	if inner, ok := d.Delegate.(Drainer); ok {
 		return inner.Drain(ctx)
