@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/engine"
+	"github.com/firstgood/firstgood/pattern"
+)
+
+func newCheck(t terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [FILE…]",
+		Short: "Validate files and print what a run may do",
+		Long: `Validate each file, ./firstgood.yaml when none is named, and print its plan: for every pattern how many
+calls and how much time it takes at most, and what needs a judge. Nothing is run.`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"firstgood.yaml"}
+			}
+			broken := false
+			for i, path := range args {
+				file, problems := config.Load(path, config.Kinds())
+				if len(problems) > 0 {
+					showProblems(t.err, problems)
+				}
+				if problems.Failed() {
+					broken = true
+					continue
+				}
+				if i > 0 {
+					fmt.Fprintln(t.out)
+				}
+				printPlans(t.out, file)
+				unset(t.err, file)
+			}
+			if broken {
+				return &exit{status: exitUsage}
+			}
+			return nil
+		},
+	}
+}
+
+// unset tells of variables that are not set, which matter only to the runs that reach them.
+func unset(w io.Writer, file *config.File) {
+	var notes config.Problems
+	for _, d := range file.Delegates {
+		for _, problem := range d.Unset(os.LookupEnv) {
+			problem.Severity = config.SeverityNote
+			notes = append(notes, problem)
+		}
+	}
+	if len(notes) > 0 {
+		showProblems(w, notes)
+	}
+}
+
+func printPlans(w io.Writer, file *config.File) {
+	fmt.Fprintf(w, "%s: ok, %s and %s\n", file.Path, count(len(file.Delegates), "delegate"), count(len(file.Instances), "pattern"))
+	var rows [][]string
+	for _, d := range file.Delegates {
+		plan := engine.PlanOf(config.Ref{Name: d.Name, Delegate: d})
+		rows = append(rows, []string{"  " + d.Name, d.Kind, "timeout " + limit(plan), "effects " + d.Effects})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(w, "\ndelegates")
+		printColumns(w, rows)
+	}
+	if len(file.Instances) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\npatterns")
+	for i, in := range file.Instances {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		plan := engine.PlanOf(config.Ref{Name: in.Name, Instance: in})
+		printPlan(w, plan, "  ")
+		fmt.Fprintf(w, "    at most: %s%s, %s\n", count(plan.Calls, "call"), judgeCalls(plan), atMost(plan))
+	}
+}
+
+func printPlan(w io.Writer, plan *engine.Plan, indent string) {
+	what := plan.Pattern
+	if what == "" {
+		what = plan.Kind
+		if plan.Effects != config.EffectsNone {
+			what += ", effects " + plan.Effects
+		}
+	} else if plan.Pattern == pattern.RetryWithLearningName {
+		what += fmt.Sprintf(", up to %d attempts", plan.Repeats)
+	}
+	fmt.Fprintf(w, "%s%s  (%s)\n", indent, plan.Name, what)
+	for _, member := range plan.Members {
+		printPlan(w, member, indent+"  ")
+	}
+	for _, rule := range plan.Rules {
+		fmt.Fprintf(w, "%s  %s\n", indent, rule)
+	}
+}
+
+func judgeCalls(plan *engine.Plan) string {
+	if plan.JudgeCalls == 0 {
+		return ", no judge"
+	}
+	return " and " + count(plan.JudgeCalls, "call") + " of a judge"
+}
+
+func limit(plan *engine.Plan) string {
+	if plan.Time == 0 {
+		return "none"
+	}
+	return plan.Time.String()
+}
+
+func atMost(plan *engine.Plan) string {
+	if plan.Time > 0 {
+		return plan.Time.String()
+	}
+	seen := map[string]bool{}
+	var names []string
+	for _, name := range plan.Unbounded {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "no time"
+	}
+	return "no limit in time (no timeout: " + strings.Join(names, ", ") + ")"
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printColumns aligns rows of texts.
+func printColumns(w io.Writer, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}

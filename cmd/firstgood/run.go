@@ -1,0 +1,439 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/engine"
+	"github.com/firstgood/firstgood/pattern"
+)
+
+// runFlags are the flags of run, chain and race.
+type runFlags struct {
+	file      string
+	brief     string
+	briefFile string
+	inputs    []string
+	set       []string
+	with      []string
+	failIf    string
+	acceptIf  string
+	nonempty  bool
+	timeout   time.Duration
+	json      bool
+	quiet     bool
+}
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "firstgood.yaml", "the file that names delegates and patterns")
+	flags.StringVar(&f.brief, "brief", "", "the brief")
+	flags.StringVar(&f.briefFile, "brief-file", "", "a file that holds the brief; - is standard input")
+	flags.StringArrayVar(&f.set, "set", nil, "set a key of the pattern's config, as `key=value`; may be repeated")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long the whole run may take, such as 90s")
+	flags.BoolVar(&f.json, "json", false, "print the whole outcome as one JSON object")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	_ = cmd.MarkFlagFilename("file", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("brief-file")
+}
+
+func newRun(t terminal) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME [BRIEF]",
+		Short: "Run a pattern or a delegate of the file",
+		Long: `Run an instance or a delegate of the file on a brief. The winner's reply goes to stdout and nothing
+else; progress goes to stderr. Without a brief on the command line, piped standard input is the brief.
+
+Exit status: 0 won, 1 no winner, 2 usage or file error (nothing ran), 3 a judge did not answer or
+firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
+		Example: `  firstgood run answer "What is the capital of France?"
+  git diff | firstgood run review --json
+  firstgood run quick "2+2?" --set start_after=200ms --with candidates=fast,careful`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("run needs the name of a pattern or delegate: firstgood run NAME [BRIEF]")
+			case len(args) > 2:
+				return usagef("got %d arguments, want NAME and BRIEF; put the brief in quotes", len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: completeNames(&f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			brief, err := f.theBrief(t.in, args[1:])
+			if err != nil {
+				return err
+			}
+			if strings.ContainsRune(args[0], '/') || strings.HasSuffix(args[0], ".md") {
+				return usagef("%s is the name of a document; this version runs the patterns and delegates of a file", args[0])
+			}
+			file, err := f.load(t)
+			if err != nil {
+				return err
+			}
+			ref, err := find(file, args[0])
+			if err != nil {
+				return err
+			}
+			if ref, err = f.change(t, file, ref); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), t, ref, brief)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "an input by name, as `key=value`; task_brief, brief, input or task is the brief; may be repeated")
+	cmd.Flags().StringArrayVar(&f.with, "with", nil, "bind a slot of the pattern, as `slot=a,b`; may be repeated")
+	return cmd
+}
+
+func newChain(t terminal) *cobra.Command {
+	return newAdHoc(t, "chain", pattern.FallbackChainName, "chain", "Try delegates in order, moving on only when one fails",
+		`  firstgood chain fast careful -- "What is the capital of France?"
+  firstgood chain fast careful --fail-if "it does not name a city" -- "What is the capital of France?"`)
+}
+
+func newRace(t terminal) *cobra.Command {
+	return newAdHoc(t, "race", pattern.RaceName, "candidates", "Start delegates at once, take the first good reply, cancel the rest",
+		`  firstgood race fast careful local -- "What is the capital of France?"
+  firstgood race fast careful --set start_after=400ms --nonempty -- "What is the capital of France?"`)
+}
+
+// newAdHoc is a command that runs an instance which is not in the file.
+func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:     name + " NAME… -- BRIEF",
+		Short:   short,
+		Long:    short + ".\nThe names are those of delegates, or patterns, in the file. The brief stands behind --.",
+		Example: example,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s needs the names of delegates: firstgood %s NAME… -- BRIEF", name, name)
+			}
+			return nil
+		},
+		ValidArgsFunction: completeNames(&f, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, rest := split(args, cmd.ArgsLenAtDash())
+			if len(names) == 0 {
+				return usagef("%s needs the names of delegates before --: firstgood %s NAME… -- BRIEF", name, name)
+			}
+			brief, err := f.theBrief(t.in, rest)
+			if err != nil {
+				return err
+			}
+			file, err := f.load(t)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				if _, err := find(file, name); err != nil {
+					return err
+				}
+			}
+			set, err := f.settings()
+			if err != nil {
+				return err
+			}
+			in, problems := file.Instance(name, patternName, []config.Binding{{Origin: name, Slot: slot, Names: names}}, set)
+			if problems.Failed() {
+				return &exit{exitUsage, problems}
+			}
+			f.say(t, problems)
+			return f.run(cmd.Context(), t, config.Ref{Name: name, Instance: in}, brief)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.failIf, "fail-if", "", "a reply of which this is true has failed; plain language, weighed by the file's judge")
+	cmd.Flags().StringVar(&f.acceptIf, "accept-if", "", "only a reply of which this is true is good; plain language, weighed by the file's judge")
+	cmd.Flags().BoolVar(&f.nonempty, "nonempty", false, "a reply that says nothing has failed")
+	return cmd
+}
+
+// split parts names from the brief: at the dash, or before a last argument that cannot be a name.
+func split(args []string, dash int) (names, brief []string) {
+	if dash >= 0 {
+		return args[:dash], args[dash:]
+	}
+	if last := len(args) - 1; strings.ContainsAny(args[last], " \t\n") {
+		return args[:last], args[last:]
+	}
+	return args, nil
+}
+
+// theBrief returns the one brief that was given.
+func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, error) {
+	var brief firstgood.Brief
+	var given []string
+	text := ""
+	if len(args) > 1 {
+		return brief, usagef("got %d arguments for the brief; put it in quotes", len(args))
+	}
+	if len(args) == 1 {
+		given, text = append(given, "an argument"), args[0]
+	}
+	if f.brief != "" {
+		given, text = append(given, "--brief"), f.brief
+	}
+	inputs := make(map[string]string, len(f.inputs))
+	for _, input := range f.inputs {
+		name, value, ok := strings.Cut(input, "=")
+		if !ok || name == "" {
+			return brief, usagef("--input %s: want key=value", input)
+		}
+		if _, twice := inputs[name]; twice {
+			return brief, usagef("--input %s is given twice; keep one", name)
+		}
+		inputs[name] = value
+	}
+	for _, name := range []string{"task_brief", "brief", "input", "task"} {
+		if value, ok := inputs[name]; ok {
+			given, text = append(given, "--input "+name), value
+		}
+	}
+	if f.briefFile != "" {
+		given = append(given, "--brief-file")
+	}
+	if len(given) > 1 {
+		return brief, usagef("the brief is given twice, by %s; keep one", strings.Join(given, " and by "))
+	}
+	source := "the brief"
+	switch {
+	case f.briefFile != "" && f.briefFile != "-":
+		data, err := os.ReadFile(f.briefFile)
+		if err != nil {
+			return brief, usagef("cannot read the brief: %w", err)
+		}
+		text, source = string(data), f.briefFile
+	case f.briefFile == "-" || len(given) == 0 && stdin != nil && !term.IsTerminal(int(stdin.Fd())):
+		data, err := io.ReadAll(stdin)
+		if err != nil {
+			return brief, usagef("cannot read the brief from standard input: %w", err)
+		}
+		text, source = string(data), "standard input"
+	}
+	if strings.TrimSpace(text) == "" {
+		if len(given) == 0 && source == "the brief" {
+			return brief, usagef("there is no brief; give it as an argument, by --brief, by --brief-file or on standard input")
+		}
+		return brief, usagef("there is no brief: %s is empty; give it as an argument, by --brief, by --brief-file or on standard input", source)
+	}
+	brief = firstgood.Text(text)
+	for name, value := range inputs {
+		var err error
+		if brief, err = brief.With(name, value); err != nil {
+			return brief, usagef("--input %s: %w", name, err)
+		}
+	}
+	return brief, nil
+}
+
+// load reads the file. Its warnings are shown unless -q.
+func (f *runFlags) load(t terminal) (*config.File, error) {
+	file, problems := config.Load(f.file, config.Kinds())
+	if problems.Failed() {
+		if errors.Is(problems, os.ErrNotExist) {
+			return nil, usagef("%s: there is no such file; firstgood init writes one, -f names another", f.file)
+		}
+		return nil, &exit{exitUsage, problems}
+	}
+	f.say(t, problems)
+	return file, nil
+}
+
+func (f *runFlags) say(t terminal, problems config.Problems) {
+	if len(problems) > 0 && !f.quiet {
+		showProblems(t.err, problems)
+	}
+}
+
+// find looks up a name of the file.
+func find(file *config.File, name string) (config.Ref, error) {
+	ref, ok := file.Lookup(name)
+	if ok {
+		return ref, nil
+	}
+	known := file.Names()
+	if near := config.Nearest(name, known); near != "" {
+		return ref, usagef("%s has no delegate or pattern %q; did you mean %q?", file.Path, name, near)
+	}
+	if len(known) == 0 {
+		return ref, usagef("%s has no delegate or pattern %q; it names none", file.Path, name)
+	}
+	return ref, usagef("%s has no delegate or pattern %q; it has %s", file.Path, name, strings.Join(known, ", "))
+}
+
+// settings are what --set and the flags for criteria set in an instance's config.
+func (f *runFlags) settings() ([]config.Setting, error) {
+	var set []config.Setting
+	for _, s := range f.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return nil, usagef("--set %s: want key=value", s)
+		}
+		set = append(set, config.Setting{Origin: "--set " + key, Key: key, Value: value})
+	}
+	if f.failIf != "" {
+		set = append(set, config.Setting{Origin: "--fail-if", Key: "failure_criteria", Value: f.failIf})
+	}
+	if f.acceptIf != "" {
+		set = append(set, config.Setting{Origin: "--accept-if", Key: "acceptance_criteria", Value: f.acceptIf})
+	}
+	if f.nonempty {
+		set = append(set, config.Setting{Origin: "--nonempty", Key: "nonempty", Value: "true"})
+	}
+	return set, nil
+}
+
+// change applies --set and --with to an instance of the file.
+func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config.Ref, error) {
+	set, err := f.settings()
+	if err != nil {
+		return ref, err
+	}
+	var with []config.Binding
+	for _, w := range f.with {
+		slot, names, ok := strings.Cut(w, "=")
+		if !ok || slot == "" {
+			return ref, usagef("--with %s: want slot=name,name", w)
+		}
+		binding := config.Binding{Origin: "--with " + slot, Slot: slot}
+		if names != "" {
+			binding.Names = strings.Split(names, ",")
+		}
+		with = append(with, binding)
+	}
+	if len(set)+len(with) == 0 {
+		return ref, nil
+	}
+	if ref.Instance == nil {
+		return ref, usagef("%s is a delegate; --set and --with are for patterns", ref.Name)
+	}
+	in, problems := file.Change(ref.Instance, with, set)
+	if problems.Failed() {
+		return ref, &exit{exitUsage, problems}
+	}
+	f.say(t, problems)
+	ref.Instance = in
+	return ref, nil
+}
+
+// run binds what ref names, runs it and prints the outcome.
+func (f *runFlags) run(ctx context.Context, t terminal, ref config.Ref, brief firstgood.Brief) error {
+	if f.timeout < 0 {
+		return usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
+	}
+	bound, err := engine.New(engine.Config{}).Bind(ref, f.timeout)
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	f.say(t, bound.Warnings)
+	var view progress = silent{}
+	if !f.quiet {
+		view = newProgress(t.err, bound.Plan)
+	}
+	result := bound.Run(ctx, brief, view.Watch)
+	view.Close()
+	err = f.print(t, result)
+	drain(bound)
+	if err != nil {
+		return &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
+	}
+	return finish(result, f.quiet)
+}
+
+// print writes the outcome to stdout: the winner's reply, or everything as JSON.
+func (f *runFlags) print(t terminal, result *engine.Result) error {
+	if f.json {
+		data, err := result.MarshalJSON()
+		if err == nil {
+			_, err = t.out.Write(append(data, '\n'))
+		}
+		return err
+	}
+	if result.Err != nil {
+		return nil
+	}
+	reply := result.Outcome.Result
+	if reply.Stream != nil {
+		_, err := io.Copy(t.out, reply.Stream)
+		return errors.Join(err, reply.Close())
+	}
+	text := reply.String()
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(t.out, text)
+	return err
+}
+
+// drain gives losers their grace.
+func drain(bound *engine.Bound) {
+	ctx, cancel := context.WithTimeout(context.Background(), bound.Grace()+2*time.Second)
+	defer cancel()
+	_ = bound.Drain(ctx)
+}
+
+// finish turns a result into the command's error.
+func finish(result *engine.Result, quiet bool) error {
+	if result.Err == nil {
+		return nil
+	}
+	status := exitOf[result.Outcome.Status]
+	var cause *interrupted
+	if errors.As(result.Err, &cause) {
+		status = cause.status()
+	}
+	if quiet {
+		return &exit{status, result.Err}
+	}
+	return &exit{status, errors.New(headline(result))} // the progress has told the rest
+}
+
+// headline says in a few words how a run without a winner ended.
+func headline(result *engine.Result) string {
+	var e *firstgood.NoWinnerError
+	if !errors.As(result.Err, &e) {
+		return result.Err.Error()
+	}
+	out := result.Outcome
+	switch out.Status {
+	case firstgood.StatusExhausted:
+		switch {
+		case len(out.History) == 0:
+			return fmt.Sprintf("%s: no winner: there was no delegate to try", result.Name)
+		case len(out.History) == 1:
+			return fmt.Sprintf("%s: no winner: %s", result.Name, out.History[0])
+		}
+		return fmt.Sprintf("%s: no winner: all %d failed", result.Name, len(out.History))
+	case firstgood.StatusJudgeError:
+		return fmt.Sprintf("%s: no winner, and a reply could not be judged", result.Name)
+	case firstgood.StatusStopped:
+		return fmt.Sprintf("%s: stopped without a winner", result.Name)
+	default:
+		return fmt.Sprintf("%s: no winner: %v", result.Name, e.Cause)
+	}
+}
+
+// completeNames completes the names of the file in the first most arguments; -1 is all of them.
+func completeNames(f *runFlags, most int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		file, _ := config.Load(f.file, config.Kinds())
+		if file == nil || most >= 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return file.Names(), cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/criteria"
+	"github.com/firstgood/firstgood/process"
+)
+
+// criteria builds the criteria of an instance, nil when it has none.
+func (e *Engine) criteria(in *config.Instance) (firstgood.Criteria[firstgood.Reply], error) {
+	cfg := criteria.Config{NonEmpty: in.Config.NonEmpty}
+	for _, at := range []struct {
+		criterion *config.Criterion
+		rules     *[]criteria.Rule
+	}{{in.Config.Failure, &cfg.Failure}, {in.Config.Acceptance, &cfg.Accept}} {
+		if at.criterion == nil {
+			continue
+		}
+		rule, err := e.rule(at.criterion)
+		if err != nil {
+			return nil, err
+		}
+		*at.rules = []criteria.Rule{rule}
+	}
+	built, err := criteria.New(cfg)
+	if err != nil {
+		return nil, config.Problems{{Pos: in.Pos, Message: fmt.Sprintf("%s: %v", in.Name, err), Err: err}}
+	}
+	return built, nil
+}
+
+func (e *Engine) rule(c *config.Criterion) (criteria.Rule, error) {
+	var children []criteria.Rule
+	for _, child := range c.Children {
+		rule, err := e.rule(child)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, rule)
+	}
+	switch c.Rule {
+	case config.RuleText:
+		return e.plain(c)
+	case config.RuleMatches:
+		return criteria.Matches(c.Regexp), nil
+	case config.RuleCommand:
+		return e.commandRule(c)
+	case config.RuleNonEmpty:
+		return criteria.NonEmpty(), nil
+	case config.RuleAll:
+		return criteria.All(children...), nil
+	case config.RuleAny:
+		return criteria.Any(children...), nil
+	case config.RuleNot:
+		return criteria.Not(children[0]), nil
+	}
+	return nil, config.Problems{{Pos: c.Pos, Message: fmt.Sprintf("there is no rule %q", c.Rule)}}
+}
+
+func (e *Engine) plain(c *config.Criterion) (criteria.Rule, error) {
+	text, err := c.Text.Expand(e.lookup)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := e.bind(c.Judge)
+	if err != nil {
+		return nil, err
+	}
+	cfg := criteria.JudgeConfig{Text: text, Judge: judge, Chars: c.Chars, Retries: c.JudgeRetries}
+	for _, seen := range c.Sees {
+		cfg.SeesBrief = cfg.SeesBrief || seen == "brief"
+	}
+	if c.OnUnparseable == "reject" {
+		cfg.OnUnparseable = criteria.Reject
+	}
+	return criteria.Judge(cfg), nil
+}
+
+// tailKept is how much of the end of a command's output is kept as its reason, in bytes of each of its outputs.
+const tailKept = 4 << 10
+
+// commandRule is a command of the user's own that decides by its exit status. It gets the whole environment.
+func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
+	argv := make([]string, len(c.Argv))
+	for i, arg := range c.Argv {
+		var err error
+		if argv[i], err = arg.Expand(e.lookup); err != nil {
+			return nil, err
+		}
+	}
+	run := func(ctx context.Context, stdin string) (exit int, tail string, err error) {
+		if c.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no exit status within %v", c.Timeout))
+			defer cancel()
+		}
+		result, err := process.Run(ctx, process.Spec{Argv: argv, Env: e.environ, Stdin: stdin, StderrTail: tailKept})
+		tail = strings.TrimSpace(ending(result.Stdout) + "\n" + ending(result.Stderr))
+		if err == nil && result.ExitCode < 0 {
+			err = errors.New(result.Status())
+		}
+		return result.ExitCode, tail, err
+	}
+	return criteria.Command(criteria.CommandConfig{Name: strings.Join(argv, " "), Run: run}), nil
+}
+
+func ending(output []byte) string {
+	if len(output) > tailKept {
+		output = output[len(output)-tailKept:]
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(output), ""))
+}

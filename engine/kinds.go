@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/delegate/command"
+	"github.com/firstgood/firstgood/delegate/httpcall"
+	"github.com/firstgood/firstgood/delegate/openaichat"
+)
+
+// unable is the error of a delegate that cannot start in this environment.
+type unable struct {
+	kind    firstgood.Kind
+	problem config.Problem
+}
+
+func (u *unable) Error() string { return u.problem.String() }
+
+func (u *unable) attempt(context.Context, firstgood.Brief) (firstgood.Reply, error) {
+	return firstgood.Reply{}, &firstgood.Error{Kind: u.kind, Reason: u.problem.Message, Detail: u.problem.Pos.String()}
+}
+
+// delegate builds a delegate of any kind. The error is *unable when it lacks something of the environment.
+func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Reply], error) {
+	if unset := d.Unset(e.lookup); len(unset) > 0 {
+		return nil, &unable{firstgood.KindBadRequest, unset[0]}
+	}
+	switch spec := d.Spec.(type) {
+	case *config.OpenAI:
+		return e.openai(d, spec)
+	case *config.Command:
+		return e.command(d, spec)
+	case *config.HTTP:
+		return e.http(d, spec)
+	}
+	return nil, fmt.Errorf("%v: %s: no delegate is made of kind %s", d.Pos, d.Name, d.Kind)
+}
+
+func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Delegate[firstgood.Reply], error) {
+	cfg := openaichat.Config{
+		Name: d.Name, Model: e.text(spec.Model), BaseURL: e.text(spec.BaseURL), APIKey: e.text(spec.APIKey), System: e.text(spec.System),
+		Headers: e.texts(spec.Headers), Params: map[string]any{}, Retries: d.Retries, HTTPClient: e.client,
+	}
+	for name, value := range spec.Params {
+		cfg.Params[name] = e.value(value)
+	}
+	key := spec.APIKeyEnv
+	if cfg.BaseURL == "" { // only here, so that no key of the environment goes to a host it was not meant for
+		cfg.BaseURL = e.variable("OPENAI_BASE_URL")
+		cfg.Organization, cfg.Project = e.variable("OPENAI_ORG_ID"), e.variable("OPENAI_PROJECT_ID")
+		if cfg.APIKey == "" && key == "" {
+			key = "OPENAI_API_KEY"
+		}
+	}
+	if key != "" {
+		cfg.APIKey = e.variable(key)
+	}
+	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
+		return nil, &unable{firstgood.KindAuth, config.Problem{Pos: d.Pos, Message: fmt.Sprintf(
+			"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, key)}}
+	}
+	built, err := openaichat.New(cfg)
+	return built, wrong(d, err)
+}
+
+func (e *Engine) command(d *config.Delegate, spec *config.Command) (firstgood.Delegate[firstgood.Reply], error) {
+	cfg := command.Config{
+		Name: d.Name, Stdin: spec.Stdin, Dir: e.text(spec.Dir),
+		Grace: spec.Grace, MaxOutput: int(spec.MaxOutput),
+	}
+	for _, arg := range spec.Argv {
+		cfg.Argv = append(cfg.Argv, e.text(arg))
+	}
+	for _, v := range spec.Env {
+		if v.Pass {
+			cfg.PassEnv = append(cfg.PassEnv, v.Name)
+			continue
+		}
+		if cfg.Env == nil {
+			cfg.Env = map[string]string{}
+		}
+		cfg.Env[v.Name] = e.text(v.Value)
+	}
+	built, err := command.New(cfg)
+	return built, wrong(d, err)
+}
+
+func (e *Engine) http(d *config.Delegate, spec *config.HTTP) (firstgood.Delegate[firstgood.Reply], error) {
+	cfg := httpcall.Config{
+		Name: d.Name, URL: e.text(spec.URL), Method: spec.Method, Headers: e.texts(spec.Headers), Result: e.text(spec.Result),
+		Retries: d.Retries, HTTPClient: e.client,
+	}
+	if spec.HasJSON {
+		cfg.JSON = e.value(spec.JSON)
+	}
+	built, err := httpcall.New(cfg)
+	return built, wrong(d, err)
+}
+
+// wrong gives an error of a constructor the delegate's place in the file.
+func wrong(d *config.Delegate, err error) error {
+	if err == nil {
+		return nil
+	}
+	return config.Problems{{Pos: d.Pos, Message: err.Error(), Err: err}}
+}
+
+// graceOf is how long the delegate may take to end once it is told to.
+func graceOf(d *config.Delegate) time.Duration {
+	if spec, ok := d.Spec.(*config.Command); ok {
+		return spec.Grace
+	}
+	return 0
+}
+
+// text expands a text of a delegate whose variables are known to be set.
+func (e *Engine) text(t config.Text) string {
+	s, _ := t.Expand(e.lookup)
+	return s
+}
+
+func (e *Engine) texts(in map[string]config.Text) map[string]string {
+	out := make(map[string]string, len(in))
+	for name, t := range in {
+		out[name] = e.text(t)
+	}
+	return out
+}
+
+func (e *Engine) value(v config.Value) any {
+	out, _ := v.Expand(e.lookup)
+	return out
+}
+
+func (e *Engine) variable(name string) string {
+	value, _ := e.lookup(name)
+	return value
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/pattern"
+)
+
+// Plan is what a run of a delegate or an instance may do, worked out from the file.
+type Plan struct {
+	Name    string
+	Pattern string // "" for a delegate
+	Kind    string // of a delegate
+	Effects string // of a delegate
+	Repeats int    // how often a retry-with-learning may attempt its one member; else 1
+	Members []*Plan
+
+	Rules  []string // the criteria, for people
+	Judges []*Plan  // who weighs plain language, one for each rule in it
+
+	Calls      int           // attempts of delegates at most, retries inside them included
+	JudgeCalls int           // calls of judges at most
+	Time       time.Duration // at most; 0 when nothing bounds it
+	Unbounded  []string      // what has no timeout, when Time is 0
+}
+
+// PlanOf returns the plan of what ref names.
+func PlanOf(ref config.Ref) *Plan { return planOf(ref) }
+
+func planOf(ref config.Ref) *Plan {
+	if d := ref.Delegate; d != nil {
+		p := &Plan{Name: d.Name, Kind: d.Kind, Effects: d.Effects, Repeats: 1, Calls: 1 + d.Retries, Time: d.Timeout}
+		if p.Time == 0 {
+			p.Unbounded = []string{d.Name}
+		}
+		return p
+	}
+	in := ref.Instance
+	p := &Plan{Name: ref.Name, Pattern: in.Pattern, Repeats: 1}
+	if in.Pattern == pattern.RetryWithLearningName {
+		p.Repeats = in.Config.MaxRetries
+	}
+	judging, unbounded := p.criteria(in)
+	var times []time.Duration
+	for _, slot := range in.Slots {
+		for _, member := range slot.Members {
+			m := planOf(member)
+			p.Members = append(p.Members, m)
+			p.Calls += p.Repeats * m.Calls
+			p.JudgeCalls += p.Repeats * m.JudgeCalls
+			for _, judge := range p.Judges {
+				p.JudgeCalls += p.Repeats * (judge.Calls + judge.JudgeCalls) * judge.Repeats
+			}
+			unbounded = append(unbounded, m.Unbounded...)
+			for range p.Repeats {
+				times = append(times, m.Time+judging)
+			}
+		}
+	}
+	switch {
+	case in.Config.Timeout > 0:
+		p.Time = in.Config.Timeout
+		if worst := longest(in, times); len(unbounded) == 0 && worst < p.Time {
+			p.Time = worst
+		}
+	case len(unbounded) > 0:
+		p.Unbounded = unbounded
+	default:
+		p.Time = longest(in, times)
+	}
+	return p
+}
+
+// criteria enters the rules of an instance, and returns how long one reply may be weighed, and what has no timeout.
+func (p *Plan) criteria(in *config.Instance) (judging time.Duration, unbounded []string) {
+	weigh := func(c *config.Criterion) {
+		switch c.Rule {
+		case config.RuleText:
+			judge := planOf(c.Judge)
+			judge.Repeats = 1 + c.JudgeRetries
+			p.Judges = append(p.Judges, judge)
+			judging += judge.Time * time.Duration(judge.Repeats)
+			unbounded = append(unbounded, judge.Unbounded...)
+		case config.RuleCommand:
+			judging += c.Timeout
+			if c.Timeout == 0 {
+				unbounded = append(unbounded, "the command of a criterion")
+			}
+		}
+	}
+	if in.Config.NonEmpty {
+		p.Rules = append(p.Rules, "nonempty")
+	}
+	for _, at := range []struct {
+		name string
+		rule *config.Criterion
+	}{{"failure_criteria", in.Config.Failure}, {"acceptance_criteria", in.Config.Acceptance}} {
+		if at.rule != nil {
+			at.rule.Visit(weigh)
+			p.Rules = append(p.Rules, at.name+": "+describe(at.rule))
+		}
+	}
+	return judging, unbounded
+}
+
+// longest is how long attempts of the given lengths take at most when each one fails.
+func longest(in *config.Instance, times []time.Duration) time.Duration {
+	width := len(times)
+	switch in.Pattern {
+	case pattern.FallbackChainName, pattern.RetryWithLearningName:
+		width = 1
+	case pattern.RaceName:
+		if in.Config.MaxParallel > 0 {
+			width = min(width, in.Config.MaxParallel)
+		}
+	case pattern.FanOutName:
+		if in.Config.Width > 0 {
+			width = min(width, in.Config.Width)
+		}
+	}
+	// Each attempt goes to the place that is free first; with ticks none starts later than its tick, where one is
+	// free, so that the ticks of all of them are the most that they can add.
+	free := make([]time.Duration, max(width, 1))
+	end := time.Duration(0)
+	for i, t := range times {
+		at := 0
+		for j := range free {
+			if free[j] < free[at] {
+				at = j
+			}
+		}
+		start := max(free[at], time.Duration(i)*in.Config.StartAfter)
+		free[at] = start + t
+		end = max(end, free[at])
+	}
+	return end
+}
+
+// describe returns a criterion on one line, much as it is written in the file.
+func describe(c *config.Criterion) string {
+	var inner []string
+	for _, child := range c.Children {
+		inner = append(inner, describe(child))
+	}
+	switch c.Rule {
+	case config.RuleText:
+		text, cut := firstgood.Excerpt(strings.Join(strings.Fields(c.Text.String()), " "), 80)
+		if cut {
+			text += "…"
+		}
+		return strconv.Quote(text) + " → judge " + c.Judge.Name
+	case config.RuleMatches:
+		return "matches " + c.Regexp.String()
+	case config.RuleCommand:
+		var argv []string
+		for _, arg := range c.Argv {
+			argv = append(argv, arg.String())
+		}
+		return "command " + strings.Join(argv, " ")
+	case config.RuleNot:
+		return "not (" + strings.Join(inner, "") + ")"
+	case config.RuleAll, config.RuleAny:
+		return string(c.Rule) + " (" + strings.Join(inner, "; ") + ")"
+	}
+	return string(c.Rule)
+}

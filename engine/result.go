@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/firstgood/firstgood"
+)
+
+// Result is how a run of a [Bound] ended.
+type Result struct {
+	ID      string // of the run
+	Name    string // what was run
+	Pattern string // "" for a delegate that was run by its name
+	Outcome firstgood.Outcome[firstgood.Reply]
+	Err     error // nil when there is a winner, else a *firstgood.NoWinnerError
+}
+
+// MarshalJSON writes the result as `firstgood run --json` prints it: every field is always there, and no list is
+// null.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	out := r.Outcome
+	doc := document{
+		Schema: 1, ID: r.ID, Name: r.Name, Pattern: optional(r.Pattern), Status: out.Status, Result: json.RawMessage("null"),
+		Winner: optional(out.Winner), WinnerPath: out.WinnerPath, Attempts: out.Attempts, History: out.History,
+		Calls: calls(out.Calls), Usage: usage(firstgood.Total(out.Calls)), DurationMS: out.Duration.Milliseconds(),
+	}
+	if out.Status == firstgood.StatusWon {
+		doc.Result = valueOf(out.Result)
+	}
+	if out.WinnerIndex >= 0 {
+		doc.WinnerIndex = &out.WinnerIndex
+	}
+	if doc.WinnerPath == nil {
+		doc.WinnerPath = []string{}
+	}
+	if doc.History == nil {
+		doc.History = []firstgood.Failure{}
+	}
+	if r.Err != nil {
+		doc.Error = optional(r.Err.Error())
+	}
+	return encode(doc), nil
+}
+
+type document struct {
+	Schema      int                 `json:"schema"`
+	ID          string              `json:"run_id"`
+	Name        string              `json:"name"`
+	Pattern     *string             `json:"pattern"`
+	Status      firstgood.Status    `json:"status"`
+	Result      json.RawMessage     `json:"result"`
+	Winner      *string             `json:"winner"`
+	WinnerIndex *int                `json:"winner_index"`
+	WinnerPath  []string            `json:"winner_path"`
+	Attempts    int                 `json:"attempts"`
+	History     []firstgood.Failure `json:"failure_history"`
+	Calls       []call              `json:"calls"`
+	Usage       firstgood.Usage     `json:"usage"`
+	DurationMS  int64               `json:"duration_ms"`
+	Error       *string             `json:"error"`
+}
+
+type call struct {
+	Delegate   string          `json:"delegate"`
+	Index      int             `json:"index"`
+	Path       []string        `json:"path"`
+	Role       firstgood.Role  `json:"role"`
+	State      firstgood.State `json:"state"`
+	StartedMS  int64           `json:"started_ms"`
+	DurationMS int64           `json:"duration_ms"`
+	Usage      firstgood.Usage `json:"usage"`
+	Kind       *string         `json:"kind"`
+	Reason     *string         `json:"reason"`
+	Warning    *string         `json:"warning"`
+}
+
+// calls describes the calls, each with the way to it from the run: the names of the calls that it serves, then its
+// own.
+func calls(record []firstgood.Call) []call {
+	listed := make([]call, 0, len(record))
+	paths := make(map[int][]string, len(record))
+	for _, c := range record {
+		above := paths[c.Parent]
+		paths[c.ID] = append(above[:len(above):len(above)], c.Delegate)
+		used := c.Usage
+		if c.Nested { // what it used stands in the calls inside it
+			used = firstgood.Usage{Source: firstgood.SourceMeasured}
+		}
+		listed = append(listed, call{
+			Delegate: c.Delegate, Index: c.Index, Path: paths[c.ID], Role: c.Role, State: c.State,
+			StartedMS: c.Started.Milliseconds(), DurationMS: c.Duration.Milliseconds(), Usage: usage(used),
+			Kind: optional(string(c.Kind)), Reason: optional(c.Reason), Warning: optional(c.Warning),
+		})
+	}
+	return listed
+}
+
+func usage(u firstgood.Usage) firstgood.Usage {
+	if u.Source == "" {
+		u.Source = firstgood.SourceUnknown
+	}
+	return u
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
