@@ -225,8 +225,8 @@ func (r *reading) oneKind(m *Map, given, kinds []string) {
 		r.report(SeverityError, second.pos, m.path, "got %s, but a delegate has one kind; make a delegate of each", and(given))
 		return
 	}
-	if slices.ContainsFunc(m.node.keys, func(e entry) bool { return Nearest(e.key, kinds) != "" }) {
-		return // a misspelt kind is reported as such
+	if slices.ContainsFunc(m.node.keys, func(e entry) bool { return Nearest(e.key, kinds) != "" || m.hint(e.key) != "" }) {
+		return // a misspelt kind, and a key that belongs into one, is reported as such
 	}
 	r.report(SeverityError, m.pos, m.path, "it has no kind; give it one of %s", or(kinds))
 }

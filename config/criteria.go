@@ -111,7 +111,7 @@ func (r *reading) plain(c *Criterion, n *node, path string, top bool) *Criterion
 		}
 		return nil
 	}
-	c.Rule, c.Text = RuleText, r.template(n, path)
+	c.Rule, c.Text = RuleText, r.parseText(n, path)
 	c.Sees, c.Chars, c.OnUnparseable = []string{"reply"}, firstgood.ExcerptUnits, "accept"
 	return c
 }

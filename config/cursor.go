@@ -25,7 +25,9 @@ type Map struct {
 	node   *node // nil when the keys are only described
 	noun   string
 	fields []field
-	hint   func(key string) string // where a key belongs that is wrong here, "" for nowhere; may be nil
+	// A key in a wrong place may be the one that is missing here, which is then not said.
+	lenient bool
+	hint    func(key string) string // where a key belongs that is wrong here, "" for nowhere; may be nil
 }
 
 type field struct {
@@ -114,7 +116,7 @@ func (m *Map) finish() {
 	for i, f := range m.fields {
 		known[i] = f.name
 	}
-	meant := map[string]bool{}
+	meant, misplaced := map[string]bool{}, false
 	for _, e := range m.node.keys {
 		if strings.HasPrefix(e.key, "x-") || slices.Contains(known, e.key) {
 			continue
@@ -128,6 +130,7 @@ func (m *Map) finish() {
 			meant[key] = true
 			m.r.report(SeverityError, e.pos, m.path, "unknown %s %s; %s", noun, quote(key+":…"), tightColon)
 		} else if hint != "" {
+			misplaced = true
 			m.r.report(SeverityError, e.pos, m.path, "%s does not belong here: %s", quote(e.key), hint)
 		} else if near := Nearest(e.key, known); near != "" {
 			meant[near] = true
@@ -137,7 +140,7 @@ func (m *Map) finish() {
 		}
 	}
 	for _, f := range m.fields {
-		if f.required && !m.Has(f.name) && !meant[f.name] {
+		if f.required && !m.Has(f.name) && !meant[f.name] && !(m.lenient && misplaced) {
 			m.r.report(SeverityError, m.pos, m.path, "the %s %q is missing: %s", noun, f.name, f.doc)
 		}
 	}
@@ -192,7 +195,7 @@ func (r *reading) text(n *node, path string) Text {
 		r.mismatch(n, path, "a text", quoting(n))
 		return Text{}
 	}
-	return r.template(n, path)
+	return r.parseText(n, path)
 }
 
 // Texts returns a list of texts. Absent gives nil, an empty list an empty slice that is not nil.
@@ -305,7 +308,7 @@ func (m *Map) Values(key, doc string, options ...Option) map[string]Value {
 		m.r.mismatch(n, m.at(key), "a mapping", "write {name: value}")
 		return nil
 	}
-	return m.r.value(n, m.at(key)).tree.(map[string]Value)
+	return m.r.value(n, m.at(key)).tree().(map[string]Value)
 }
 
 func (r *reading) value(n *node, path string) Value {
@@ -315,7 +318,7 @@ func (r *reading) value(n *node, path string) Value {
 		for i, item := range n.items {
 			items[i] = r.value(item, index(path, i))
 		}
-		return Value{items}
+		return valueOf(items)
 	case mapping:
 		if n.flow && len(n.keys) == 1 && n.keys[0].key == "brief" && n.keys[0].value.isNull() {
 			r.mismatch(n, path, "a value", quoting(n))
@@ -324,27 +327,27 @@ func (r *reading) value(n *node, path string) Value {
 		for _, e := range n.keys {
 			keys[e.key] = r.value(e.value, step(path, e.key))
 		}
-		return Value{keys}
+		return valueOf(keys)
 	}
 	switch n.tag {
 	case "!!null":
 		return Value{}
 	case "!!bool":
-		return Value{strings.EqualFold(n.text, "true")}
+		return valueOf(strings.EqualFold(n.text, "true"))
 	case "!!int":
 		number, err := strconv.ParseInt(n.text, 10, 64)
 		if digits := strings.TrimLeft(n.text, "+-"); err != nil || len(digits) > 1 && digits[0] == '0' {
 			r.mismatch(n, path, "a decimal number of at most 64 bits", "or "+quoting(n))
 		}
-		return Value{number}
+		return valueOf(number)
 	case "!!float":
 		number, err := strconv.ParseFloat(n.text, 64)
 		if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
 			r.mismatch(n, path, "a number that JSON has", "or "+quoting(n))
 		}
-		return Value{number}
+		return valueOf(number)
 	}
-	return Value{r.template(n, path)}
+	return valueOf(r.parseText(n, path))
 }
 
 // Bool returns true or false; otherwise where the key is absent.
@@ -488,7 +491,14 @@ func (m *Map) Mapping(key, doc string, decode func(*Map), options ...Option) boo
 // enter hands the mapping n to decode; pos is that of its key.
 func (r *reading) enter(n *node, pos Pos, path string, decode func(*Map)) bool {
 	if n.shape != mapping {
-		way := "write its keys below it, or in braces: {key: value}"
+		described, example := &Map{r: r}, "key: …"
+		decode(described)
+		for _, f := range described.fields {
+			if f.required {
+				example = f.name + ": …"
+			}
+		}
+		way := "write its keys below it, or in braces: {" + example + "}"
 		if n.isText() && tightText.MatchString(n.text) {
 			way = tightColon
 		}

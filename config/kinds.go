@@ -128,7 +128,7 @@ func decodeHTTP(m *Map) any {
 }
 
 func holdsBrief(t Text) bool {
-	return strings.Contains(strings.ReplaceAll(t.raw, "{{brief}}", ""), "{brief}")
+	return strings.Contains(strings.ReplaceAll(t.written(), "{{brief}}", ""), "{brief}")
 }
 
 // inside reports an error about a key of the mapping under key.
@@ -145,7 +145,7 @@ func checkURL(m *Map, key string, text Text) {
 		return
 	}
 	shown := quote(raw)
-	if text.secret {
+	if text.isSecret() {
 		shown = "the text"
 	}
 	address, err := url.Parse(strings.ReplaceAll(raw, "{brief}", "brief"))
@@ -154,7 +154,7 @@ func checkURL(m *Map, key string, text Text) {
 		m.Errorf(key, "%s is no web address; write one that begins with https:// or http://", shown)
 	case err != nil:
 		var why *url.Error
-		if errors.As(err, &why) && !text.secret {
+		if errors.As(err, &why) && !text.isSecret() {
 			m.Errorf(key, "%s is no web address: %v", shown, why.Err)
 		} else {
 			m.Errorf(key, "%s is no web address", shown)
@@ -195,7 +195,7 @@ func checkHeaders(m *Map, headers map[string]Text) {
 			m.inside("headers", e.key, "this is the same header as %s; keep one", quote(before))
 		}
 		first[folded] = e.key
-		if strings.ContainsAny(text.raw, "\r\n") {
+		if strings.ContainsAny(text.written(), "\r\n") {
 			m.inside("headers", e.key, "a header cannot hold a line break; end a block text with |- or put it on one line")
 		}
 	}
@@ -207,7 +207,7 @@ func (m *Map) variable(key, doc string) string {
 	if n == nil {
 		return ""
 	}
-	if n.isText() && justName.MatchString(n.text) {
+	if n.isText() && isVariableName(n.text) {
 		return n.text
 	}
 	if n.isText() && justVariable.MatchString(n.text) {
@@ -263,7 +263,7 @@ func (m *Map) variables(key, doc string) []Variable {
 				add(item.pos, path, Variable{Name: name, Pass: true})
 				continue
 			}
-			whole := m.r.template(&node{tag: "!!str", text: value, hidden: item.hidden, pos: item.pos}, path)
+			whole := m.r.parseText(&node{tag: "!!str", text: value, hidden: item.hidden, pos: item.pos}, path)
 			add(item.pos, path, Variable{Name: name, Value: whole})
 		}
 	default:

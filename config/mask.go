@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // mask knows where in a file credentials stand, so that no message and no shown line holds one.
@@ -72,18 +73,28 @@ func (m *mask) line(number int, line string) string {
 // secretWords are the parts of a key that make its value a credential.
 var secretWords = []string{"apikey", "token", "secret", "password", "passwd", "credential", "credentials", "authorization", "auth", "bearer", "cookie"}
 
-// isSecretKey reports whether what stands under the key is to be treated as a credential.
+// isSecretKey reports whether what stands under the key is not to be shown.
 func isSecretKey(key string) bool {
+	return key == "headers" || key == "env" || isCredentialKey(key)
+}
+
+// isCredentialKey reports whether the key names a credential.
+func isCredentialKey(key string) bool {
 	words := strings.Split(fold(key), "_")
-	switch words[len(words)-1] {
-	case "headers", "env", "key", "keys":
+	if last := words[len(words)-1]; last == "key" || last == "keys" {
 		return true
 	}
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
+	return fold(key) == "api_key_env" || slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
+}
+
+// isVariableName reports whether s is the name of a variable and not, by its look, a key that was put in its place.
+func isVariableName(s string) bool {
+	lower, digit := strings.ContainsFunc(s, unicode.IsLower), strings.ContainsFunc(s, unicode.IsDigit)
+	return justName.MatchString(s) && !(len(s) >= 20 && lower && digit)
 }
 
 var (
-	secretText   = regexp.MustCompile(`(?i)\bbearer\s|\bbasic\s|(api[-_]?key|token|secret|password|authorization|cookie)\s*[:=]|://[^/\s]*@|://\S*\?|\bsk-`)
+	secretText   = regexp.MustCompile(`(?i)\bbearer\s|\bbasic\s|(api[-_]?key|token|secret|password|authorization|cookie)\s*[:=]|://[^/\s]*@|://\S*[?&][^=&\s]+=[^{$&\s]|\bsk-`)
 	justName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	justVariable = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 )

@@ -41,7 +41,7 @@ func Patterns() []Pattern {
 				c.Width = m.Int("width", "how many may be under way at once; all unless said", 1, maxWidth, c.Width)
 			}},
 		{"retry-with-learning", "ask one delegate again, each time with what went wrong before",
-			[]PatternSlot{{"target", false, "the delegate"}}, func(m *Map, c *Config) {
+			[]PatternSlot{{"target", false, "the delegate that is asked"}}, func(m *Map, c *Config) {
 				c.MaxRetries = m.Int("max_retries", "how many attempts are made altogether; 3 unless said", 1, maxRetries, c.MaxRetries)
 			}},
 	}
@@ -196,7 +196,14 @@ func (r *reading) instance(m *Map, name string) *Instance {
 		}
 		return ""
 	}
-	p, ok := m.pattern("pattern", "the pattern's name")
+	kind, slot := false, false // keys that have no place here
+	if m.node != nil {
+		for _, e := range m.node.keys {
+			kind = kind || slices.ContainsFunc(r.kinds, func(k Kind) bool { return k.Name == e.key })
+			slot = slot || slotOwner(e.key) != ""
+		}
+	}
+	p, ok := m.pattern("pattern", "which pattern this is an instance of, such as fallback-chain", !kind)
 	in := newInstance(p, name, m.pos)
 	with := func(w *Map) { r.slots(w, p, in) }
 	config := func(c *Map) { r.configure(c, p, &in.Config) }
@@ -205,7 +212,7 @@ func (r *reading) instance(m *Map, name string) *Instance {
 	}
 	m.open("with", "what is bound to the pattern's slots", with)
 	m.open("config", "the pattern's settings", config)
-	if m.node != nil && ok && !m.Has("with") { // its slots are missing, then
+	if m.node != nil && ok && !slot && !m.Has("with") { // its slots are missing, then
 		r.enter(&node{shape: mapping, pos: m.pos}, m.pos, step(m.path, "with"), with)
 	}
 	return in
@@ -239,8 +246,12 @@ func keyOwner(key string) string {
 }
 
 // pattern returns the pattern that an instance names.
-func (m *Map) pattern(key, doc string) (Pattern, bool) {
-	n := m.take(key, doc, []Option{Required}, func() schema {
+func (m *Map) pattern(key, doc string, required bool) (Pattern, bool) {
+	var options []Option
+	if required {
+		options = append(options, Required)
+	}
+	n := m.take(key, doc, options, func() schema {
 		var names []string
 		for _, name := range patternNames() {
 			names = append(names, name)
@@ -275,7 +286,7 @@ func (r *reading) unknownPattern(n *node, path string) {
 
 // slots binds the slots of an instance.
 func (r *reading) slots(m *Map, p Pattern, in *Instance) {
-	m.noun = "slot"
+	m.noun, m.lenient = "slot", true
 	m.hint = func(key string) string {
 		switch owner := slotOwner(key); {
 		case owner != "":

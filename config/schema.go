@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"slices"
 )
 
 // schema is a JSON Schema.
@@ -100,6 +99,5 @@ func (r *reading) instanceSchema() schema {
 		})
 	}
 	s["allOf"] = cases
-	s["required"] = slices.Clip([]string{"pattern"})
 	return s
 }

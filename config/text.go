@@ -11,7 +11,10 @@ import (
 // that may be unset or empty, and $${ for the characters ${. It is expanded by [Text.Expand] when it is used, so that
 // a variable matters only to the runs that need it; what a variable holds is never read as YAML or expanded
 // again. The zero Text is empty.
-type Text struct {
+type Text struct{ *template } // nil when empty; a pointer, so that not even a printed struct shows it
+
+// template is a text taken apart.
+type template struct {
 	pos    Pos
 	path   string
 	raw    string
@@ -32,21 +35,44 @@ func Literal(s string) Text {
 	if s == "" {
 		return Text{}
 	}
-	return Text{raw: strings.ReplaceAll(s, "${", "$${"), parts: []part{{literal: s}}}
+	return Text{&template{raw: strings.ReplaceAll(s, "${", "$${"), parts: []part{{literal: s}}}}
 }
 
-// Pos returns where the text stands.
-func (t Text) Pos() Pos { return t.pos }
+// Pos returns where the text stands, the zero Pos where it was not given.
+func (t Text) Pos() Pos {
+	if t.template == nil {
+		return Pos{}
+	}
+	return t.pos
+}
 
 // IsZero reports whether the text is empty, or was not given.
-func (t Text) IsZero() bool { return t.raw == "" }
+func (t Text) IsZero() bool { return t.written() == "" }
+
+// written returns the text as it stands in the file, a credential too.
+func (t Text) written() string {
+	if t.template == nil {
+		return ""
+	}
+	return t.raw
+}
+
+// isSecret reports whether the text is not to be shown.
+func (t Text) isSecret() bool { return t.template != nil && t.secret }
+
+func (t Text) pieces() []part {
+	if t.template == nil {
+		return nil
+	}
+	return t.parts
+}
 
 // String returns the text as written, nothing expanded, and stars in place of a credential.
 func (t Text) String() string {
-	if t.secret {
+	if t.isSecret() {
 		return "******"
 	}
-	return t.raw
+	return t.written()
 }
 
 // GoString is [Text.String], so that no way of printing shows a credential.
@@ -54,7 +80,7 @@ func (t Text) GoString() string { return t.String() }
 
 // Static returns the text and true when it holds no variable.
 func (t Text) Static() (string, bool) {
-	for _, p := range t.parts {
+	for _, p := range t.pieces() {
 		if p.name != "" {
 			return "", false
 		}
@@ -72,11 +98,11 @@ func (t Text) Expand(lookup func(string) (string, bool)) (string, error) {
 }
 
 func (t Text) expand(lookup func(string) (string, bool)) string {
-	if len(t.parts) == 1 && t.parts[0].name == "" {
-		return t.parts[0].literal
+	if parts := t.pieces(); len(parts) == 1 && parts[0].name == "" {
+		return parts[0].literal
 	}
 	var b strings.Builder
-	for _, p := range t.parts {
+	for _, p := range t.pieces() {
 		value := p.literal
 		if p.name != "" {
 			if found, ok := lookup(p.name); ok && (found != "" || !p.defaulted) {
@@ -91,7 +117,7 @@ func (t Text) expand(lookup func(string) (string, bool)) string {
 // Unset returns a problem for each variable that the text needs and lookup does not find.
 func (t Text) Unset(lookup func(string) (string, bool)) Problems {
 	var unset Problems
-	for _, p := range t.parts {
+	for _, p := range t.pieces() {
 		if p.name == "" || p.defaulted {
 			continue
 		}
@@ -108,9 +134,9 @@ func (t Text) Unset(lookup func(string) (string, bool)) Problems {
 
 var variable = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 
-// template returns the text of n with its variables found, or reports those that are not written as such.
-func (r *reading) template(n *node, path string) Text {
-	t := Text{pos: n.pos, path: path, raw: n.text, secret: n.hidden}
+// parseText returns the text of n with its variables found, or reports those that are not written as such.
+func (r *reading) parseText(n *node, path string) Text {
+	t := Text{&template{pos: n.pos, path: path, raw: n.text, secret: n.hidden}}
 	literal := ""
 	rest := n.text
 	for rest != "" {
@@ -170,7 +196,16 @@ func (r *reading) within(n *node, i int) Pos {
 
 // Value is any value that JSON has, with texts in it that are not yet expanded. The zero Value is null.
 type Value struct {
-	tree any // nil, bool, int64, float64, Text, []Value or map[string]Value
+	at *any // to nil, bool, int64, float64, Text, []Value or map[string]Value; nil for null
+}
+
+func valueOf(tree any) Value { return Value{&tree} }
+
+func (v Value) tree() any {
+	if v.at == nil {
+		return nil
+	}
+	return *v.at
 }
 
 // Expand returns the value as Go has it (nil, bool, int64, float64, string, []any, map[string]any), with its texts
@@ -183,7 +218,7 @@ func (v Value) Expand(lookup func(string) (string, bool)) (any, error) {
 }
 
 func (v Value) expand(lookup func(string) (string, bool)) any {
-	switch tree := v.tree.(type) {
+	switch tree := v.tree().(type) {
 	case Text:
 		return tree.expand(lookup)
 	case []Value:
@@ -199,7 +234,7 @@ func (v Value) expand(lookup func(string) (string, bool)) any {
 		}
 		return keys
 	}
-	return v.tree
+	return v.tree()
 }
 
 // Unset returns a problem for each variable that the value needs and lookup does not find, by position.
@@ -216,7 +251,7 @@ func (v Value) Unset(lookup func(string) (string, bool)) Problems {
 func (v Value) Texts(yield func(Text) bool) { v.visit(yield) }
 
 func (v Value) visit(yield func(Text) bool) bool {
-	switch tree := v.tree.(type) {
+	switch tree := v.tree().(type) {
 	case Text:
 		return yield(tree)
 	case []Value:

@@ -140,7 +140,7 @@ func (p *planter) plant(n *yaml.Node, key string, hidden bool, depth int) *node 
 		if (hidden || secret) && !justVariable.MatchString(n.Value) && !out.isNull() {
 			out.hidden = true
 			value := ""
-			if secret || isSecretKey(key) && out.tag == "!!str" {
+			if secret || isCredentialKey(key) && out.tag == "!!str" {
 				value = n.Value
 			}
 			p.mask.hide(pos, p.end(n), value)
@@ -184,7 +184,7 @@ func (p *planter) pair(out *node, k, v *yaml.Node, first map[string]Pos, hidden 
 	default:
 		ok = true
 	}
-	child := p.plant(v, k.Value, hidden || isSecretKey(k.Value) && !(fold(k.Value) == "api_key_env" && justName.MatchString(v.Value)), depth)
+	child := p.plant(v, k.Value, hidden || isSecretKey(k.Value) && !(fold(k.Value) == "api_key_env" && isVariableName(v.Value)), depth)
 	if !ok {
 		out.bad = true
 		return
