@@ -77,7 +77,7 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 
 // one hands a mapping with a single key to decode.
 func (r *reading) one(key string, n *node, decode func(*Map)) {
-	m := &Map{r: r, pos: n.pos, node: &node{shape: mapping, pos: n.pos, keys: []entry{{key, n.pos, n}}}}
+	m := &Map{r: r, pos: n.pos, outside: true, node: &node{shape: mapping, pos: n.pos, keys: []entry{{key, n.pos, n}}}}
 	decode(m)
 	for i := range m.fields {
 		m.fields[i].required = false // the other slots may be bound already

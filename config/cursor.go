@@ -19,12 +19,13 @@ import (
 // key is absent, to learn its keys for [Schema]: so the keys of the decoder and of the schema are the same. A Map
 // must not be used after its decoder has returned, nor by several goroutines.
 type Map struct {
-	r      *reading
-	path   string
-	pos    Pos   // of the key that the mapping stands under
-	node   *node // nil when the keys are only described
-	noun   string
-	fields []field
+	r       *reading
+	path    string
+	pos     Pos   // of the key that the mapping stands under
+	node    *node // nil when the keys are only described
+	noun    string
+	outside bool // holds one key, from outside a file
+	fields  []field
 	// A key in a wrong place may be the one that is missing here, which is then not said.
 	lenient bool
 	hint    func(key string) string // where a key belongs that is wrong here, "" for nowhere; may be nil
@@ -76,7 +77,7 @@ func (m *Map) reportf(severity Severity, key, format string, args ...any) {
 
 // at returns the path of a key.
 func (m *Map) at(key string) string {
-	if m.r.origin {
+	if m.outside {
 		return "" // the origin names the key
 	}
 	return step(m.path, key)

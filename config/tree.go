@@ -289,4 +289,9 @@ func step(path, key string) string {
 	return path + "." + key
 }
 
-func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+func index(path string, i int) string {
+	if path == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
+}
