@@ -179,14 +179,17 @@ func (c *control) steps(t testing.TB, args ...string) Spec {
 	return spec
 }
 
-// meet waits until the helpers of the given names, and no others, have said hello.
+// meet waits until the helpers of the given names, and no others, have said hello. A name may be given repeatedly.
 func (c *control) meet(t *testing.T, names ...string) []*peer {
 	t.Helper()
 	peers := make([]*peer, len(names))
 	for range names {
 		p := receive(t, c.met)
-		at := slices.Index(names, p.name)
-		if at < 0 {
+		at := 0
+		for at < len(names) && (names[at] != p.name || peers[at] != nil) {
+			at++
+		}
+		if at == len(names) {
 			t.Fatalf("unexpected helper %s", p.name)
 		}
 		peers[at] = p

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,12 +95,30 @@ func TestRun_TheProgramEndsWhenThisProcessIsKilled(t *testing.T) {
 	receive(t, done)
 }
 
-// Go ends a thread when a goroutine that is locked to it returns. If that were the thread which forked the
-// program, the program would be told that its parent is dead.
+// Go ends a thread when a goroutine that is locked to it returns. If that were the thread which forked a program,
+// the program would be told that its parent is dead. The collections make it likely that the goroutine which forks
+// is interrupted just then and goes on on another thread, unless it is locked to its own.
 func TestRun_TheProgramOutlivesThreads(t *testing.T) {
+	const programs = 16
 	c := listen(t)
-	done := runAside(t.Context(), c.steps(t, "heed", "hello:leader", "await", "out:alive"))
-	leader := c.meet(t, "leader")[0]
+	var busy sync.WaitGroup
+	stop := make(chan struct{})
+	for range 2 * runtime.GOMAXPROCS(0) {
+		busy.Go(func() {
+			for !isClosed(stop) {
+				runtime.GC()
+			}
+		})
+	}
+	var done []<-chan ended
+	var names []string
+	for range programs {
+		done = append(done, runAside(t.Context(), c.steps(t, "heed", "hello:program", "await", "out:alive")))
+		names = append(names, "program")
+	}
+	peers := c.meet(t, names...)
+	close(stop)
+	busy.Wait()
 	locked := make(chan bool)
 	for range 100 {
 		go func() {
@@ -110,9 +129,13 @@ func TestRun_TheProgramOutlivesThreads(t *testing.T) {
 	for range 100 {
 		receive(t, locked)
 	}
-	leader.goOn(t)
-	if got := receive(t, done); got.err != nil || string(got.Stdout) != "alive" {
-		t.Errorf("got %q, %s, %v", got.Stdout, got.Status(), got.err)
+	for _, p := range peers {
+		p.goOn(t)
+	}
+	for _, done := range done {
+		if got := receive(t, done); got.err != nil || string(got.Stdout) != "alive" {
+			t.Errorf("got %q, %s, %v", got.Stdout, got.Status(), got.err)
+		}
 	}
 }
 
