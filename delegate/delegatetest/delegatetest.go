@@ -19,7 +19,7 @@ import (
 // Behaviour is what the work behind a delegate does with each brief. The zero Behaviour answers with an empty text.
 type Behaviour struct {
 	Answer string `json:"answer,omitempty"` // the text to answer with; it never ends in a line break
-	Fail   string `json:"fail,omitempty"`   // when not empty: fail, and give this as the reason where the kind has a place for words
+	Fail   string `json:"fail,omitempty"`   // when not empty: fail, and say this in the reason or the detail
 	Hang   bool   `json:"hang,omitempty"`   // start, and then neither answer nor fail until torn down
 }
 
@@ -29,9 +29,11 @@ type Subject struct {
 	Delegate firstgood.Delegate[firstgood.Reply]
 	// Started receives once for each attempt whose work has begun, after its brief is among the Briefs.
 	Started <-chan struct{}
-	// Gone receives once for each hanging attempt whose work has been torn down: the connection closed, the process ended.
+	// Gone receives once for each hanging attempt whose work has been torn down: the connection closed, the process
+	// ended.
 	Gone <-chan struct{}
-	// Briefs returns the briefs that have reached the work, as the work read them, in any order. It is safe to call at any time.
+	// Briefs returns the briefs that have reached the work, as the work read them, in any order. It is safe to call
+	// at any time.
 	Briefs func() []string
 }
 
@@ -209,7 +211,7 @@ func checkCancelledBefore(c *trial) {
 	}
 }
 
-func checkCancelledInFlight(c *trial) { c.stopInFlight(errors.New("nobody wants it")) }
+func checkCancelledInFlight(c *trial) { _ = c.stopInFlight(errors.New("nobody wants it")) }
 
 func checkDeadlineInFlight(c *trial) {
 	err := c.stopInFlight(fmt.Errorf("its 5s were up: %w", context.DeadlineExceeded))
@@ -218,7 +220,7 @@ func checkDeadlineInFlight(c *trial) {
 	}
 }
 
-func checkLostInFlight(c *trial) { c.stopInFlight(&firstgood.LostError{Winner: "another"}) }
+func checkLostInFlight(c *trial) { _ = c.stopInFlight(&firstgood.LostError{Winner: "another"}) }
 
 // checkOverlap holds S38: two attempts are under way at once, and the end of one does not touch the other.
 func checkOverlap(c *trial) {

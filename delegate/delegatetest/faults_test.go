@@ -55,7 +55,7 @@ var faults = map[string]struct {
 	"works after it was cancelled": {func(w *Work, b Behaviour, rest attempt) attempt {
 		return func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 			if ctx.Err() != nil {
-				w.Do(context.WithoutCancel(ctx), brief.String())
+				_, _ = w.Do(context.WithoutCancel(ctx), brief.String())
 			}
 			return rest(ctx, brief)
 		}

@@ -36,7 +36,7 @@ func (c *trial) start(ctx context.Context, brief firstgood.Brief) <-chan result 
 		if err != nil {
 			if reply.Stream != nil {
 				c.Error("Attempt returned an open stream beside an error")
-				reply.Close()
+				_ = reply.Close()
 			}
 			done <- result{err: err}
 			return

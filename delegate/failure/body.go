@@ -28,7 +28,8 @@ func errorObject(status int, body []byte) (evidence, bool) {
 		return evidence{}, false
 	}
 	var members map[string]json.RawMessage
-	if list := []json.RawMessage(nil); len(body) > 0 && body[0] == '[' && json.Unmarshal(body, &list) == nil && len(list) == 1 {
+	var list []json.RawMessage
+	if bytes.HasPrefix(body, []byte("[")) && json.Unmarshal(body, &list) == nil && len(list) == 1 {
 		body = list[0]
 	}
 	if json.Unmarshal(body, &members) != nil {

@@ -1,11 +1,12 @@
 // Package failure says what went wrong in an exchange over HTTP, in one way for every delegate that speaks it.
 //
-// A [Classifier] turns a status, headers, a body and a Go error into a *[firstgood.Error]. The evidence is weighed
-// in this order: the error code in the body, the words of its message (on 200, 400, 413 and 422 alone, since elsewhere the
-// status is worth more), the status, the error's type. A 200 that holds an error object is that error. What
-// each piece of evidence means is a table of [Rule] values, which a [Config] puts its own rules in front of.
+// A [Classifier] turns a status, headers, a body and a Go error into a *[firstgood.Error]. The evidence is weighed in
+// this order: the error code in the body, the words of its message (on 200, 400, 413 and 422 alone, since elsewhere
+// the status is worth more), the status, the error's type. A 200 that holds an error object is that error. What each
+// piece of evidence means is a table of [Rule] values, which a [Config] puts its own rules in front of.
 //
-// [Retry] tries again what may pass, [Read] and [Decode] read a body and tell one that stops short from one that is wrong.
+// [Retry] tries again what may pass, [Read] and [Decode] read a body and tell one that stops short from one that is
+// wrong.
 package failure
 
 import (
@@ -97,16 +98,15 @@ func (e *ServerError) Error() string {
 	return e.Message + " (" + label + ")"
 }
 
-// Classify returns the failure that an exchange is, or nil when it is none: a status below 300, no error, and a
-// body without an error object. Status is 0, and header nil, when none came. Body is as much of it as was read. Err
-// is the Go error of sending or reading, or nil.
+// Classify returns the failure that an exchange is, or nil when it is none: a status below 300, no error, and a body
+// without an error object. Status is 0, and header nil, when none came. Body is as much of it as was read. Err is the
+// Go error of sending or reading, or nil.
 //
-// An error before the status is [firstgood.KindUnavailable], one after a status below 300
-// [firstgood.KindTruncated], and one that matches [context.DeadlineExceeded] [firstgood.KindTimeout], unless
-// connecting took too long. A status of 300 or more outweighs err. An err that has a *[firstgood.Error] in its chain is returned as that. The failure wraps a
-// *[ServerError] when the body has an error object, else err.
-// Its texts hold no query, user or password of a URL,
-// no header, and none of the secrets.
+// An error before the status is [firstgood.KindUnavailable], one after a status below 300 [firstgood.KindTruncated],
+// and one that matches [context.DeadlineExceeded] [firstgood.KindTimeout], unless connecting took too long. A status
+// of 300 or more outweighs err. An err that has a *[firstgood.Error] in its chain is returned as that. The failure
+// wraps a *[ServerError], or err where that is what it is. Its texts hold no query, user or password of a
+// URL, no header, and none of the secrets.
 func (c *Classifier) Classify(status int, header http.Header, body []byte, err error) *firstgood.Error {
 	var f *firstgood.Error
 	switch object, found := errorObject(status, body); {
@@ -187,13 +187,13 @@ func broken(status int, err error) *firstgood.Error {
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return &firstgood.Error{Kind: firstgood.KindUnavailable, Reason: "no connection" + at + ": " + err.Error(), Err: err}
+		return fault(firstgood.KindUnavailable, err, "no connection%s: %v", at, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &firstgood.Error{Kind: firstgood.KindTimeout, Reason: "no answer in time" + at + ": " + err.Error(), Err: err}
+		return fault(firstgood.KindTimeout, err, "no answer in time%s: %v", at, err)
 	case status == 0:
-		return &firstgood.Error{Kind: firstgood.KindUnavailable, Reason: "no answer" + at + ": " + err.Error(), Err: err}
+		return fault(firstgood.KindUnavailable, err, "no answer%s: %v", at, err)
 	}
-	return &firstgood.Error{Kind: firstgood.KindTruncated, Reason: "the reply stops short" + at + ": " + err.Error(), Err: err}
+	return fault(firstgood.KindTruncated, err, "the reply stops short%s: %v", at, err)
 }
 
 // located takes the URL out of err, since it may hold secrets, and returns the part of it that can be shown. What

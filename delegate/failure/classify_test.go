@@ -310,7 +310,7 @@ func TestClassifyRealConnections(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		conn.Close()
+		_ = conn.Close()
 	}))
 	defer silent.Close()
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -320,7 +320,7 @@ func TestClassifyRealConnections(t *testing.T) {
 	for name, address := range map[string]string{"refused": closed.URL, "eof": silent.URL, "tls": untrusted.URL, "http to https": "https" + silent.URL[4:]} {
 		response, err := http.Get(address)
 		if err == nil {
-			response.Body.Close()
+			_ = response.Body.Close()
 			t.Fatalf("%s: got %s", name, response.Status)
 		}
 		if f := c.Classify(0, nil, nil, err); f.Kind != firstgood.KindUnavailable || f.Status != 0 {

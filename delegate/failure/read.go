@@ -10,12 +10,13 @@ import (
 	"github.com/firstgood/firstgood"
 )
 
-// Read reads body to its end. A body of more than limit bytes, which must be less than the largest int64, is a *[firstgood.Error] of [firstgood.KindError]; any
-// other error is that of body. What was read so far is returned with it.
+// Read reads body to its end. A body of more than limit bytes, which must be less than the largest int64, is a
+// *[firstgood.Error] of [firstgood.KindError]; any other error is that of body. What was read so far is returned with
+// it.
 func Read(body io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if int64(len(data)) > limit {
-		return data[:limit], &firstgood.Error{Kind: firstgood.KindError, Reason: fmt.Sprintf("the reply is larger than the limit of %d bytes", limit)}
+		return data[:limit], fault(firstgood.KindError, nil, "the reply is larger than the limit of %d bytes", limit)
 	}
 	return data, err
 }
@@ -27,12 +28,16 @@ func Decode(data []byte, value any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	switch err := decoder.Decode(value); {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
-		return &firstgood.Error{Kind: firstgood.KindTruncated, Reason: fmt.Sprintf("the reply's JSON stops short after %d bytes", len(data)), Err: io.ErrUnexpectedEOF}
+		return fault(firstgood.KindTruncated, io.ErrUnexpectedEOF, "the reply's JSON stops short after %d bytes", len(data))
 	case err != nil:
-		return &firstgood.Error{Kind: firstgood.KindError, Reason: "the reply is not the expected JSON: " + err.Error(), Err: err}
+		return fault(firstgood.KindError, err, "the reply is not the expected JSON: %v", err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return &firstgood.Error{Kind: firstgood.KindError, Reason: fmt.Sprintf("the reply goes on after its JSON, at byte %d", decoder.InputOffset())}
+		return fault(firstgood.KindError, nil, "the reply goes on after its JSON, at byte %d", decoder.InputOffset())
 	}
 	return nil
+}
+
+func fault(kind firstgood.Kind, err error, format string, args ...any) *firstgood.Error {
+	return &firstgood.Error{Kind: kind, Reason: fmt.Sprintf(format, args...), Err: err}
 }

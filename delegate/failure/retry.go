@@ -18,8 +18,9 @@ const MaxWait = 60 * time.Second
 
 // Retry calls try, and again up to retries times as long as its failure is one that may pass: rate_limited,
 // unavailable, truncated or timeout, and not final by its rule or by the header x-should-retry. Before each new try
-// it waits as long as the other side asked for, else about 0.5 s, then 1 s, doubling up to 8 s. It returns the failure
-// at once where it would have to wait past ctx's deadline, or longer than [MaxWait]. When ctx ends, the failure is that of [Stopped].
+// it waits as long as the other side asked for, else about 0.5 s, then 1 s, doubling up to 8 s. It returns the
+// failure at once where it would have to wait past ctx's deadline, or longer than [MaxWait]. When ctx ends, the
+// failure is that of [Stopped].
 //
 // What failed tries have used is added to the usage of what is returned.
 func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)) (firstgood.Reply, error) {

@@ -57,7 +57,7 @@ func TestRetryTriesWhatMayPass(t *testing.T) {
 	}
 	tries := 0
 	foreign := errors.New("not ours")
-	if _, err := Retry(t.Context(), 2, func() (firstgood.Reply, error) { tries++; return firstgood.Reply{}, foreign }); err != foreign || tries != 1 {
+	if _, err := Retry(t.Context(), 2, func() (firstgood.Reply, error) { tries++; return firstgood.Reply{}, foreign }); !errors.Is(err, foreign) || tries != 1 {
 		t.Errorf("got %v after %d tries", err, tries)
 	}
 }
@@ -175,7 +175,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	broken := io.MultiReader(strings.NewReader("12"), errReader{})
-	if data, err := Read(broken, 4); string(data) != "12" || err != io.ErrUnexpectedEOF {
+	if data, err := Read(broken, 4); string(data) != "12" || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %q, %v", data, err)
 	}
 }

@@ -136,7 +136,8 @@ func messages() []Rule {
 
 		{Message: `api key not valid|(invalid|incorrect|missing) api key`, Kind: firstgood.KindAuth},
 		{Message: `rate limit|too many requests`, Kind: firstgood.KindRateLimited},
-		{Message: `exceeded your current quota|credit balance is too low|insufficient (credits|balance|quota)`, Kind: firstgood.KindRateLimited, Final: true},
+		{Message: `exceeded your current quota`, Kind: firstgood.KindRateLimited, Final: true},
+		{Message: `credit balance is too low|insufficient (credits|balance|quota)`, Kind: firstgood.KindRateLimited, Final: true},
 		{Message: `\boverloaded\b|temporarily unavailable`, Kind: firstgood.KindUnavailable},
 	}
 }

@@ -72,7 +72,7 @@ type Headers struct {
 func ParseHeaders(values map[string]string) (Headers, error) {
 	h := Headers{Values: http.Header{}}
 	for name, value := range values {
-		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7F || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
+		if name == "" || strings.ContainsFunc(name, notInToken) {
 			return Headers{}, fmt.Errorf("header %q: not a valid name", name)
 		}
 		if err := CheckValue(value); err != nil {
@@ -91,6 +91,11 @@ func ParseHeaders(values map[string]string) (Headers, error) {
 	h.Host = h.Values.Get("Host")
 	h.Values.Del("Host")
 	return h, nil
+}
+
+// notInToken reports whether r cannot stand in an HTTP token.
+func notInToken(r rune) bool {
+	return r <= ' ' || r >= 0x7F || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
 }
 
 // CheckValue returns an error, which does not hold the value, when it cannot be sent in a header.

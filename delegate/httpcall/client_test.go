@@ -43,7 +43,7 @@ func TestRedirectOnTheSameHost(t *testing.T) {
 			http.Redirect(w, r, "/new", http.StatusTemporaryRedirect)
 		case "/new":
 			body, _ := io.ReadAll(r.Body)
-			io.WriteString(w, r.Header.Get("X-Key")+string(body))
+			_, _ = io.WriteString(w, r.Header.Get("X-Key")+string(body))
 		}
 	})
 	if reply, err := d.Attempt(t.Context(), firstgood.Text("b")); err != nil || reply.Text != `k"b"` {

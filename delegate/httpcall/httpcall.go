@@ -23,27 +23,30 @@ const DefaultMaxBody = 32 << 20
 type Config struct {
 	// Name identifies the delegate in records and messages. Empty takes the URL's host.
 	Name string
-	// URL is where the request goes: http or https. "{brief}" in its path or query is replaced by the brief, escaped so that it is one
-	// path segment or one query value; "{{brief}}" stands for a literal "{brief}". The text before the path can hold none.
+	// URL is where the request goes: http or https. "{brief}" in its path or query is replaced by the brief, escaped
+	// so that it is one path segment or one query value; "{{brief}}" stands for a literal "{brief}". The text before
+	// the path can hold none.
 	URL string
 	// Method is the HTTP method. Empty means POST with a JSON body and GET without.
 	Method string
 	// Headers are sent as they are. They never go to another host: see [NewClient]. Nil means none.
 	Headers map[string]string
 	// JSON is the body: any value that encoding/json can write. In each of its strings "{brief}" is replaced by the
-	// brief and "{{brief}}" by a literal "{brief}" before it is written, so a brief never leaves its string. Names of members stay. The
-	// value is read once, by New. Nil means no body.
+	// brief and "{{brief}}" by a literal "{brief}" before it is written, so a brief never leaves its string. Names of
+	// members stay. The value is read once, by New. Nil means no body.
 	JSON any
 	// Result is the way to the reply in a JSON body: names of members and, for lists, places from 0, joined by dots,
 	// such as "items.0.title". Empty takes the whole body.
 	Result string
-	// MaxBody is the size limit of a reply's body in bytes, after decompression. 0 means DefaultMaxBody. A larger reply is an error.
+	// MaxBody is the size limit of a reply's body in bytes, after decompression. 0 means DefaultMaxBody. A larger
+	// reply is an error.
 	MaxBody int64
 	// Retries is how many more times one attempt tries after a failure that may pass; see [failure.Retry]. 0 means none.
 	Retries int
 	// Rules classify failures before the built-in rules do; see [failure.Rule]. Nil means none.
 	Rules []failure.Rule
-	// HTTPClient sends the requests, under the rule of [NewClient] for redirects. Nil means a client with a transport of its own.
+	// HTTPClient sends the requests, under the rule of [NewClient] for redirects. Nil means a client with a transport
+	// of its own.
 	HTTPClient *http.Client
 }
 
@@ -66,7 +69,7 @@ var _ firstgood.Delegate[firstgood.Reply] = (*Delegate)(nil)
 
 // New returns a delegate for config. It fails on a setting that could never work, naming it.
 func New(config Config) (*Delegate, error) {
-	d := &Delegate{name: config.Name, method: config.Method, maxBody: config.MaxBody, retries: config.Retries, own: config.HTTPClient == nil}
+	d := &Delegate{name: config.Name, method: config.Method, maxBody: config.MaxBody, retries: config.Retries}
 	var err error
 	if d.url, err = parseAddress(config.URL); err != nil {
 		return nil, fmt.Errorf("httpcall: %w", err)
@@ -109,10 +112,11 @@ func New(config Config) (*Delegate, error) {
 	if config.Retries < 0 {
 		return fail(errors.New("retries: less than 0"))
 	}
-	if d.classifier, err = failure.New(failure.Config{Rules: config.Rules, Secrets: append(headers.Secrets, d.url.secrets...)}); err != nil {
+	secrets := append(headers.Secrets, d.url.secrets...)
+	if d.classifier, err = failure.New(failure.Config{Rules: config.Rules, Secrets: secrets}); err != nil {
 		return fail(err)
 	}
-	d.client = NewClient(config.HTTPClient)
+	d.client, d.own = NewClient(config.HTTPClient), config.HTTPClient == nil
 	return d, nil
 }
 
@@ -127,26 +131,27 @@ func (d *Delegate) Close() error {
 	return nil
 }
 
-// Attempt sends one request, and more as Retries allows. A string in the reply becomes Text, any other JSON value JSON.
-// Without a Result the whole body is the reply: a JSON value where its media type says so, else text; an empty body is
-// an empty text. The usage is unknown.
+// Attempt sends one request, and more as Retries allows. A string in the reply becomes Text, any other JSON value
+// JSON. Without a Result the whole body is the reply: a JSON value where its media type says so, else text; an empty
+// body is an empty text. The usage is unknown.
 //
-// Each error is a *[firstgood.Error]: what the Classifier makes of the exchange; [firstgood.KindError] when there is nothing
-// at the Result, when the body is no JSON although it ought to be, or is larger than MaxBody; [firstgood.KindTruncated] when
-// it stops short; [firstgood.KindBadRequest], without a request, for a brief that has no place in the URL or in JSON. When
-// ctx ends the connection is closed and the error wraps ctx's cause; see [failure.Stopped].
+// Each error is a *[firstgood.Error]: what the Classifier makes of the exchange; [firstgood.KindError] when there is
+// nothing at the Result, when the body is no JSON although it ought to be, or is larger than MaxBody;
+// [firstgood.KindTruncated] when it stops short; [firstgood.KindBadRequest], without a request, for a brief that has
+// no place in the URL or in JSON. When ctx ends the connection is closed and the error wraps ctx's cause; see
+// [failure.Stopped].
 func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 	if stopped := failure.Stopped(ctx); stopped != nil {
 		return firstgood.Reply{}, stopped
 	}
 	address, err := d.url.fill(brief.String())
 	if err != nil {
-		return firstgood.Reply{}, &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: err.Error()}
+		return firstgood.Reply{}, badRequest(err)
 	}
 	var body []byte
 	if d.body != nil {
 		if body, err = d.body.fill(brief.String()); err != nil {
-			return firstgood.Reply{}, &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: err.Error()}
+			return firstgood.Reply{}, badRequest(err)
 		}
 	}
 	return failure.Retry(ctx, d.retries, func() (firstgood.Reply, error) {
@@ -158,6 +163,10 @@ func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 	})
 }
 
+func badRequest(err error) *firstgood.Error {
+	return &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: err.Error()}
+}
+
 // call is one exchange.
 func (d *Delegate) call(ctx context.Context, address string, body []byte) (firstgood.Reply, error) {
 	var reader io.Reader
@@ -166,14 +175,14 @@ func (d *Delegate) call(ctx context.Context, address string, body []byte) (first
 	}
 	request, err := http.NewRequestWithContext(ctx, d.method, address, reader)
 	if err != nil {
-		return firstgood.Reply{}, &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: "the URL with the brief in it is not valid"}
+		return firstgood.Reply{}, badRequest(errors.New("the url with the brief in it is not valid"))
 	}
 	request.Header, request.Host = d.header.Clone(), d.host
 	response, err := d.client.Do(request)
 	if err != nil {
 		return firstgood.Reply{}, d.classifier.Classify(0, nil, nil, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	data, err := failure.Read(response.Body, d.maxBody)
 	if f := d.classifier.Classify(response.StatusCode, response.Header, data, err); f != nil {
 		return firstgood.Reply{}, f

@@ -34,7 +34,7 @@ func open(t testing.TB, config Config) *Delegate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
+	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
 
@@ -43,7 +43,7 @@ func says(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
-		io.WriteString(w, body)
+		_, _ = io.WriteString(w, body)
 	}
 }
 
@@ -62,10 +62,10 @@ func answer(w http.ResponseWriter, r *http.Request, work *delegatetest.Work, bri
 	text, err := work.Do(r.Context(), brief)
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
-		json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": err.Error()}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": err.Error()}})
 		return
 	}
-	json.NewEncoder(w).Encode(map[string]any{"answer": map[string]string{"text": text}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"answer": map[string]string{"text": text}})
 }
 
 func TestSuiteJSON(t *testing.T) {
@@ -76,7 +76,7 @@ func TestSuiteJSON(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
 			}
-			io.Copy(io.Discard, r.Body)
+			_, _ = io.Copy(io.Discard, r.Body)
 			answer(w, r, work, body.Q)
 		}))
 	}})
@@ -246,8 +246,8 @@ func TestFailures(t *testing.T) {
 		{"too large when unpacked", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			packed := gzip.NewWriter(w)
-			packed.Write(make([]byte, 1<<20))
-			packed.Close()
+			_, _ = packed.Write(make([]byte, 1<<20))
+			_ = packed.Close()
 		}, firstgood.KindError, 200},
 		{"own rule", says(400, "", `{"error":"so lang"}`), firstgood.KindContextLength, 400},
 	} {
@@ -265,8 +265,8 @@ func TestFailures(t *testing.T) {
 func hangUp(raw string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			io.WriteString(conn, raw)
-			conn.Close()
+			_, _ = io.WriteString(conn, raw)
+			_ = conn.Close()
 		}
 	}
 }
@@ -279,7 +279,7 @@ func TestRetries(t *testing.T) {
 			w.Header().Set("Retry-After-Ms", "1")
 			w.WriteHeader(503)
 		}
-		w.Write(body)
+		_, _ = w.Write(body)
 	})
 	if reply, err := d.Attempt(t.Context(), firstgood.Text("again")); err != nil || reply.Text != `"again"` || requests != 3 {
 		t.Errorf("got %q, %v after %d requests", reply.Text, err, requests)

@@ -39,7 +39,8 @@ func (p path) find(data []byte) (json.RawMessage, error) {
 			if i > 0 {
 				at = strings.Join(p[:i], ".")
 			}
-			return nil, &firstgood.Error{Kind: firstgood.KindError, Reason: fmt.Sprintf("no result at %s: %s %s", strings.Join(p, "."), at, problem)}
+			reason := fmt.Sprintf("no result at %s: %s %s", strings.Join(p, "."), at, problem)
+			return nil, &firstgood.Error{Kind: firstgood.KindError, Reason: reason}
 		}
 		value = next
 	}
