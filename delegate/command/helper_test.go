@@ -60,6 +60,8 @@ func play(role string) {
 		_, _ = io.ReadFull(os.Stdin, part)
 		_, _ = os.Stdout.Write(part)
 		os.Exit(1)
+	case "ask":
+		ask()
 	case "flood":
 		for page := make([]byte, 1<<16); ; {
 			if _, err := os.Stdout.Write(page); err != nil {
