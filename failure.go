@@ -61,6 +61,7 @@ type Error struct {
 	Status     int           // the HTTP status, 0 when there was none
 	RetryAfter time.Duration // how long the other side asked to be left alone, 0 when it did not
 	Usage      Usage         // what the failed attempt has cost all the same
+	Fatal      bool          // it stops the whole run: nothing else is started and nobody wins
 	Err        error         // the wrapped error, may be nil
 }
 

@@ -126,6 +126,27 @@ func (r *Record) Calls() []Call {
 	return slices.Clone(r.calls)
 }
 
+// Tree returns the calls with the given IDs and all that serve them, at any depth, in order of start.
+func (r *Record) Tree(ids ...int) []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	in := make(map[int]bool, len(ids))
+	for _, id := range ids {
+		in[id] = true
+	}
+	var calls []Call
+	for _, c := range r.calls[slices.Min(ids):] {
+		if in[c.ID] || in[c.Parent] {
+			in[c.ID] = true
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
 // Under returns the calls that serve the call with the given ID, at any depth, and all calls for -1.
 func (r *Record) Under(id int) []Call {
 	if id < 0 {
@@ -155,12 +176,29 @@ func Total(calls []Call) Usage {
 	return total
 }
 
-// Scope is the place in a record at which work done under a context is entered.
+// Scope is the place in a record at which work done under a context is entered. It may be used from several
+// goroutines, and must not be copied.
 type Scope struct {
 	Record *Record
-	Call   int      // the call that the work serves, -1 for none
-	Index  int      // that call's place in its list
-	Path   []string // set by a nested instance that won: its winner, and so on inwards
+	Call   int // the call that the work serves, -1 for none
+	Index  int // that call's place in its list
+
+	mu   sync.Mutex
+	path []string
+}
+
+// SetPath notes how the instance that worked in the scope last was won: its winner, and so on inwards.
+func (s *Scope) SetPath(path []string) {
+	s.mu.Lock()
+	s.path = path
+	s.mu.Unlock()
+}
+
+// Path returns what SetPath has noted, nil for nothing.
+func (s *Scope) Path() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.path
 }
 
 // ScopeKey is the context key under which a *[Scope] is found.

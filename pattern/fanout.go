@@ -47,24 +47,24 @@ func (f *FanOut[R]) Attempt(ctx context.Context, brief firstgood.Brief) ([]R, er
 // that was stopped or cancelled half-way has no result.
 func (f *FanOut[R]) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcome[[]R], error) {
 	var one firstgood.Outcome[R]
+	out := firstgood.Outcome[[]R]{WinnerIndex: -1}
 	if ctx.Err() != nil {
-		err := noWinner(f.in.cfg.Name, &one, Decision{}, context.Cause(ctx), false)
-		return firstgood.Outcome[[]R]{Status: one.Status, WinnerIndex: -1}, err
+		err := f.in.noWinner(&one, Decision{}, context.Cause(ctx), nil)
+		out.Status = one.Status
+		return out, err
 	}
-	r := f.in.start(ctx, brief)
-	d, cause := Settle(r.plan(), r)
-	r.close(d, cause)
+	r, d, err := f.in.execute(ctx, brief)
 	r.report(d, &one)
-	out := firstgood.Outcome[[]R]{WinnerIndex: -1, Attempts: one.Attempts, History: one.History, Calls: one.Calls, Duration: one.Duration}
-	if cause != nil || d.Fatal || d.Accepted == 0 {
-		err := noWinner(f.in.cfg.Name, &one, d, cause, r.expired)
+	out.Attempts, out.History, out.Calls, out.Duration = one.Attempts, one.History, one.Calls, one.Duration
+	if err != nil || d.Fatal || d.Accepted == 0 {
+		err = f.in.noWinner(&one, d, err, r.limit)
 		out.Status = one.Status
 		return out, err
 	}
 	out.Status, out.Result = firstgood.StatusWon, make([]R, len(r.attempts))
-	for i := range r.attempts {
-		if r.attempts[i].kept {
-			out.Result[i] = r.attempts[i].reply
+	for i, a := range r.attempts {
+		if a != nil && a.kept {
+			out.Result[i] = r.result(a)
 		}
 	}
 	return out, nil

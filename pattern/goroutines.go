@@ -3,9 +3,7 @@ package pattern
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -19,60 +17,63 @@ import (
 //
 // Deadlines are timers that are disarmed, not contexts that expire: a winner's context lives on until its reply is
 // closed.
+//
+// The inline host is this one with the attempts made inside Next, except for the plain runs of inline.go.
 
-// run is one execution of an instance on goroutines.
+// run is one execution of an instance. What is above mu belongs to the loop.
 type run[R any] struct {
-	in       *Instance[R]
-	ctx      context.Context // the caller's
-	brief    firstgood.Brief
-	lost     error         // what losers are told; nil until somebody has won
-	parent   int           // the call that the run serves, -1 for none
-	started  time.Time     // the record's start, or where there is none the run's
-	began    time.Duration // the run's start, since started
-	now      time.Duration // the last turn, since started
-	wake     chan struct{} // holds one token when an attempt has settled since the last look
-	timer    *time.Timer   // the run's timeout; nil for none
-	expired  bool
-	inFlight int // started and not yet consumed; the loop's own
+	in      *Instance[R]
+	ctx     context.Context // the caller's
+	brief   firstgood.Brief
+	parent  int           // the call that the run serves, -1 for none
+	started time.Time     // from when calls count: the record's start, or where there is none the run's
+	began   time.Duration // the run's start, since started
+	now     time.Duration // the last turn, since started
+	lost    error         // what losers are told; nil until somebody has won
+	limit   error         // what ends the run when its timeout is up; nil for no timeout
+	timer   *time.Timer   // the run's timeout
+	inline  *attempt[R]   // to be made in Next
+	block   []attempt[R]  // room for those to come
 
 	mu       sync.Mutex
-	record   *firstgood.Record // nil until there is somebody to share it with
-	calls    int               // begun
+	wake     chan struct{} // nil until the loop waits; holds a token when something has happened since it looked
+	record   *firstgood.Record
+	calls    []firstgood.Call // in order of start
+	attempts []*attempt[R]    // nil: not started
+	low      int              // every attempt before it is consumed, or was never started
+	expired  bool
 	closed   bool
-	low      int // every attempt before it is consumed or was never started
-	attempts []attempt[R]
 }
 
 // attempt is one delegate at work in a run. It is also the context that the delegate gets.
 type attempt[R any] struct {
 	context.Context
-	run      *run[R]
-	i        int
-	brief    *firstgood.Brief
-	cancel   context.CancelCauseFunc
-	deadline time.Time // the zero time for none
+	cancel context.CancelCauseFunc
+	run    *run[R]
+	brief  *firstgood.Brief
+	i      int
+	call   int // its place in the run's calls
 
 	// Guarded by run.mu.
-	stage   stage
-	timer   *time.Timer
-	call    firstgood.Call
-	scope   *firstgood.Scope // nil until somebody asks
-	turn    Turn
-	reply   R
-	owned   bool               // reply is good, and is discarded unless it is kept
-	kept    bool               // it is returned; set when the run is closed
-	failure *firstgood.Failure // nil when the turn is accepted
+	stage    stage
+	accepted bool
+	fatal    bool
+	kept     bool // its reply is returned; set when the run is closed
+	timer    *time.Timer
+	scope    *firstgood.Scope // nil until somebody asks
+	path     []string         // the way to the winner inside it
+	reply    R                // of an accepted attempt
+	failure  *firstgood.Failure
 }
 
 type stage uint8
 
 const (
-	idle     stage = iota
-	running        // its goroutine is at work
-	judging        // the delegate has returned
-	settled        // it has a turn for the loop
-	consumed       // the loop has taken it
-	passed         // it was kept from starting; failure says why
+	running  stage = iota // the delegate is at work
+	judging               // it has returned, and its reply is being weighed
+	settled               // it has a turn for the loop
+	consumed              // the loop has taken it
+	passed                // it was kept from starting; failure says why
 )
 
 // yield lets goroutines that are ready to run do so. Without it, of three delegates that answer at once the last
@@ -81,9 +82,25 @@ func yield() {
 	runtime.Gosched()
 }
 
+// execute runs the instance to its decision. Whatever happens, a panic in a hook too, no attempt is left running
+// without having been told to stop.
+func (in *Instance[R]) execute(ctx context.Context, brief firstgood.Brief) (*run[R], Decision, error) {
+	r := in.start(ctx, brief)
+	defer func() {
+		if !r.closed {
+			r.close(Decision{Winner: -1}, errAborted)
+		}
+	}()
+	d, err := Settle(r.plan(), r)
+	r.close(d, err)
+	return r, d, err
+}
+
+var errAborted = errors.New("the run was aborted")
+
 func (in *Instance[R]) start(ctx context.Context, brief firstgood.Brief) *run[R] {
-	r := &run[R]{in: in, ctx: ctx, brief: brief, parent: -1, wake: make(chan struct{}, 1)}
-	if scope := firstgood.ScopeOf(ctx); scope != nil {
+	r := &run[R]{in: in, ctx: ctx, brief: brief, parent: -1}
+	if scope := firstgood.ScopeOf(ctx); scope != nil && scope.Record != nil {
 		r.record, r.parent = scope.Record, scope.Call
 		r.started = r.record.Start()
 		r.now = time.Since(r.started)
@@ -91,157 +108,100 @@ func (in *Instance[R]) start(ctx context.Context, brief firstgood.Brief) *run[R]
 	} else {
 		r.started = time.Now()
 	}
-	r.attempts = make([]attempt[R], in.plan.N)
+	r.attempts = make([]*attempt[R], in.plan.N)
+	r.block = make([]attempt[R], in.plan.First)
+	r.calls = make([]firstgood.Call, 0, in.plan.First)
 	if in.cfg.Timeout > 0 {
-		r.timer = time.NewTimer(in.cfg.Timeout)
+		r.limit = timeoutError(in.cfg.Timeout, "no decision")
+		r.timer = time.AfterFunc(in.cfg.Timeout, r.expire)
 	}
 	return r
 }
 
 func (r *run[R]) elapsed() time.Duration { return time.Since(r.started) }
 
-// enter begins the attempt's call. A record costs more than the rest of a small race, so that a run which is not
-// part of another has none until somebody asks its attempts for it; until then IDs are the order of start.
-func (r *run[R]) enter(a *attempt[R]) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a.call.ID = r.calls
-	r.calls++
-	if r.record != nil {
-		r.record.Begin(&a.call)
-	}
-}
-
-func (r *run[R]) put(a *attempt[R]) {
-	if r.record != nil {
-		r.record.Put(&a.call)
-	}
-}
-
-// scopeOf is what an attempt's context says of its place in the record.
-func (r *run[R]) scopeOf(a *attempt[R]) *firstgood.Scope {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.record == nil {
-		r.record = firstgood.NewRecord(r.started, nil)
-		for i := range r.attempts { // listed order is the order of start
-			if started := &r.attempts[i]; started.cancel != nil {
-				r.record.Begin(&started.call)
-			}
-		}
-	}
-	if a.scope == nil {
-		a.scope = &firstgood.Scope{Record: r.record, Call: a.call.ID, Index: a.i}
-	}
-	return a.scope
-}
-
-// inner is the way to the winner inside delegate i, where that is an instance; nil otherwise.
-func (r *run[R]) inner(i int) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if scope := r.attempts[i].scope; scope != nil {
-		return scope.Path
-	}
-	return nil
-}
-
 // plan is the instance's plan with its gate bound to this run.
 func (r *run[R]) plan() Plan {
 	p := r.in.plan
-	gate, most := r.in.cfg.Gate, r.in.cfg.MaxParallel
-	if gate == nil && (most == 0 || p.Delay == 0) {
-		return p
-	}
-	p.May = func(i int, tick bool) bool {
-		if tick && most > 0 && r.inFlight >= most {
-			return false
-		}
-		if gate == nil {
-			return true
-		}
-		err := gate(i, tick)
-		if err != nil && !tick {
-			f := firstgood.FailureOf(r.in.paths[i][0], i, err)
-			f.Kind = firstgood.KindNoStart
-			a := &r.attempts[i]
-			r.mu.Lock()
-			a.failure = &f
-			a.stage = passed
-			r.mu.Unlock()
-		}
-		return err == nil
+	if r.in.cfg.Gate != nil {
+		p.May = r.may
 	}
 	return p
 }
 
+func (r *run[R]) may(i int, tick bool) bool {
+	err := r.in.cfg.Gate(i, tick)
+	if err != nil && !tick {
+		f := firstgood.FailureOf(r.in.slots[i].name(), i, err)
+		f.Kind = firstgood.KindNoStart
+		r.mu.Lock()
+		r.attempts[i] = &attempt[R]{stage: passed, failure: &f}
+		r.mu.Unlock()
+	}
+	return err == nil
+}
+
 // Call implements [Host].
 func (r *run[R]) Call(i int) {
-	in := r.in
-	a := &r.attempts[i]
-	a.run, a.i, a.stage, a.brief = r, i, running, &r.brief
-	if in.grow != nil && i > 0 {
-		grown := in.grow(r.brief, r.history())
+	if len(r.block) == 0 {
+		r.block = make([]attempt[R], 1)
+	}
+	a, slot := &r.block[0], &r.in.slots[i]
+	r.block = r.block[1:]
+	a.run, a.i, a.brief = r, i, &r.brief
+	if r.in.grow != nil && i > 0 {
+		grown := r.in.grow(r.brief, r.history())
 		a.brief = &grown
 	}
 	a.Context, a.cancel = context.WithCancelCause(r.ctx)
-	a.call = firstgood.Call{
-		Parent: r.parent, Delegate: in.paths[i][0], Index: i, Role: firstgood.RoleDelegate,
-		State: firstgood.StateRunning, Started: r.now, Nested: in.nested[i],
+	r.mu.Lock()
+	a.call = len(r.calls)
+	r.calls = append(r.calls, firstgood.Call{
+		ID: a.call, Parent: r.parent, Delegate: slot.name(), Index: i, Role: firstgood.RoleDelegate,
+		State: firstgood.StateRunning, Started: r.now, Nested: slot.nested,
+	})
+	if r.record != nil {
+		r.record.Begin(&r.calls[a.call])
 	}
-	r.enter(a)
-	if limit := in.limits[i]; limit > 0 {
-		a.deadline = time.Now().Add(limit)
-		a.timer = time.AfterFunc(limit, a.expire)
+	if slot.limit > 0 {
+		a.timer = time.AfterFunc(slot.limit, a.expire)
 	}
-	r.inFlight++
-	in.live.enter()
+	r.attempts[i] = a
+	r.mu.Unlock()
+	if r.in.cfg.Inline {
+		r.inline = a
+		return
+	}
+	r.in.live.enter()
 	go a.work()
 }
 
 // Cancel implements [Host].
 func (r *run[R]) Cancel(i, winner int) {
-	a := &r.attempts[i]
-	if a.cancel == nil {
-		return
+	if winner >= 0 && r.lost == nil {
+		r.lost = &firstgood.LostError{Winner: r.in.slots[winner].name()}
 	}
-	r.mu.Lock()
-	inFlight := a.stage == running || a.stage == judging
-	r.mu.Unlock()
-	if inFlight {
-		if r.lost == nil && winner >= 0 {
-			r.lost = &firstgood.LostError{Winner: r.in.paths[winner][0]}
-		}
+	if a := r.attempts[i]; a.cancel != nil {
 		a.cancel(r.lost)
 	}
 }
 
 // Next implements [Host].
 func (r *run[R]) Next(wait time.Duration) (Turn, error) {
+	if a := r.inline; a != nil {
+		r.inline = nil
+		a.work()
+	}
 	var tick <-chan time.Time
 	if wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		tick = timer.C
 	}
-	var expiry <-chan time.Time
-	if r.timer != nil {
-		expiry = r.timer.C
-	}
 	for ticked := false; ; {
 		r.in.ready()
-		if !r.expired {
-			select {
-			case <-expiry:
-				r.expired = true
-			default:
-			}
-		}
-		if err := r.stopped(); err != nil {
-			return Turn{}, err
-		}
-		if turn, ok := r.take(); ok {
-			return turn, nil
+		if turn, ok, err := r.look(); ok || err != nil {
+			return turn, err
 		}
 		if ticked {
 			r.now = r.elapsed()
@@ -250,196 +210,192 @@ func (r *run[R]) Next(wait time.Duration) (Turn, error) {
 		select {
 		case <-r.wake:
 		case <-r.ctx.Done():
-		case <-expiry:
-			r.expired = true
 		case <-tick:
 			ticked = true
 		}
 	}
 }
 
-func (r *run[R]) stopped() error {
-	if r.ctx.Err() != nil {
-		return context.Cause(r.ctx)
-	}
-	if r.expired {
-		return timeoutError(r.in.cfg.Timeout, "no decision")
-	}
-	return nil
-}
-
-// take consumes the lowest-listed attempt that has settled.
-func (r *run[R]) take() (Turn, bool) {
+// look consumes the lowest-listed attempt that has settled, if there is one. That the run has been stopped is found
+// out after the attempt was, since a stop makes attempts fail.
+func (r *run[R]) look() (turn Turn, ok bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.low < len(r.attempts) && r.attempts[r.low].stage >= consumed {
+	for r.low < len(r.attempts) && r.attempts[r.low] != nil && r.attempts[r.low].stage >= consumed {
 		r.low++
 	}
-	for i := r.low; i < len(r.attempts); i++ {
-		a := &r.attempts[i]
-		if a.stage == settled {
-			a.stage = consumed
-			r.inFlight--
-			r.now = a.call.Started + a.call.Duration
-			return a.turn, true
+	var first *attempt[R]
+	for _, a := range r.attempts[r.low:] {
+		if a != nil && a.stage == settled {
+			first = a
+			break
 		}
 	}
-	return Turn{}, false
-}
-
-// work is the attempt's goroutine.
-func (a *attempt[R]) work() {
-	defer a.run.in.live.leave()
-	var f finish[R]
-	defer func() {
-		if !f.done {
-			f.err, f.verdict = crash(recover()), firstgood.Verdict{}
-			a.end(&f)
+	switch {
+	case r.ctx.Err() != nil:
+		return Turn{}, false, context.Cause(r.ctx)
+	case r.expired:
+		return Turn{}, false, r.limit
+	case first == nil:
+		if r.wake == nil {
+			r.wake = make(chan struct{}, 1)
 		}
-	}()
-	in, brief := a.run.in, *a.brief
-	f.reply, f.err = in.cfg.Delegates[a.i].Attempt(a, brief)
-	f.owned = true
-	if f.err == nil && in.cfg.Criteria != nil && a.judge(f.reply) {
-		f.verdict, f.err = in.cfg.Criteria(a, brief, f.reply)
-		f.unjudged = f.err != nil
+		return Turn{}, false, nil
 	}
-	f.done = true
-	a.end(&f)
+	first.stage = consumed
+	call := &r.calls[first.call]
+	r.now = max(r.now, call.Started+call.Duration)
+	return Turn{I: first.i, Accepted: first.accepted, Fatal: first.fatal}, true, nil
 }
 
-// finish is what an attempt's goroutine brings.
-type finish[R any] struct {
-	reply    R
-	owned    bool // the delegate has returned, and reply is what it gave
-	verdict  firstgood.Verdict
-	err      error
-	unjudged bool // err is that of the criteria
-	done     bool // nothing panicked
+// signal wakes the loop, if it waits. The run's lock is held.
+func (r *run[R]) signal() {
+	if r.wake != nil {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
-func (f *finish[R]) accepted() bool { return f.err == nil && !f.verdict.Rejected && !f.verdict.Fatal }
-
-// judge moves on from the delegate's part to the judgement, and reports whether there is a point in it.
-func (a *attempt[R]) judge(reply R) bool {
-	r := a.run
+// expire is called by the run's timer. The attempts are told here, since an inline loop is busy with one of them.
+func (r *run[R]) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.stage != running || r.closed {
+	if r.closed {
+		return
+	}
+	r.expired = true
+	r.signal()
+	for _, a := range r.attempts {
+		if a != nil && a.stage < settled {
+			a.cancel(r.limit)
+		}
+	}
+}
+
+// work makes the attempt, to its end.
+func (a *attempt[R]) work() {
+	in := a.run.in
+	if !in.cfg.Inline {
+		defer in.live.leave()
+	}
+	var f finish[R]
+	defer a.settle(&f) // also when the goroutine is on its way out
+	defer in.tell(a.i, &f)
+	in.try(a, a.brief, a.i, a, &f)
+}
+
+// replied moves on from the delegate's part to the judgement, and reports whether there is a point in it.
+func (a *attempt[R]) replied(f *finish[R]) bool {
+	r := a.run
+	f.usage = r.in.usage(f.reply, f.err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.scope != nil && r.in.slots[a.i].nested {
+		a.path = a.scope.Path()
+	}
+	switch {
+	case f.err != nil || r.in.cfg.Criteria == nil:
+		return false
+	case a.stage != running || r.closed:
+		return false
+	case a.Err() != nil: // nobody will look at the reply any more
+		f.err = context.Cause(a)
 		return false
 	}
 	if a.timer != nil {
 		a.timer.Stop()
 	}
 	a.stage = judging
-	a.call.State, a.call.Usage = firstgood.StateJudging, r.in.usage(reply, nil)
-	r.put(a)
+	if r.record != nil {
+		call := &r.calls[a.call]
+		call.State, call.Usage = firstgood.StateJudging, f.usage
+		r.record.Put(call)
+	}
 	return true
 }
 
 // expire is called by the attempt's timer.
 func (a *attempt[R]) expire() {
-	r := a.run
-	err := timeoutError(r.in.limits[a.i], "no reply")
+	r, slot := a.run, &a.run.in.slots[a.i]
+	err := timeoutError(slot.limit, "no reply")
+	failure := firstgood.FailureOf(slot.name(), a.i, err)
 	r.mu.Lock()
-	late := a.stage != running || r.closed
-	if !late {
-		a.call.Duration = r.elapsed() - a.call.Started
-		a.fail(&finish[R]{err: err}, "")
-	}
-	r.mu.Unlock()
-	if !late {
+	defer r.mu.Unlock()
+	if a.stage == running && !r.closed {
+		a.failure = &failure
+		a.end(false, false, firstgood.Usage{})
 		a.cancel(err)
-		r.signal()
 	}
 }
 
-// end settles the attempt with what its goroutine brings, or discards that when it is late.
-func (a *attempt[R]) end(f *finish[R]) {
+// settle settles the attempt with what its goroutine brings, or discards that when it is late.
+func (a *attempt[R]) settle(f *finish[R]) {
 	r := a.run
-	usage := r.in.usage(f.reply, f.err)
-	excerpt := ""
-	if f.owned && (f.unjudged || f.verdict.Rejected) {
-		excerpt, _ = firstgood.Excerpt(firstgood.TextOf(any(f.reply)), firstgood.ExcerptUnits)
-	}
 	r.mu.Lock()
 	if a.timer != nil {
 		a.timer.Stop()
 	}
-	a.call.Usage = usage
 	late := r.closed || a.stage >= settled
-	if !late || a.call.State == firstgood.StateCancelled {
-		a.call.Duration = r.elapsed() - a.call.Started
-	}
 	good := !late && f.accepted()
 	switch {
-	case good:
-		a.stage, a.turn = settled, Turn{I: a.i, Accepted: true}
-		a.reply, a.owned = f.reply, true
-		r.put(a)
 	case late:
-		r.put(a)
+		a.add(f.usage)
+	case good:
+		a.reply = f.reply
+		a.end(true, false, f.usage)
 	default:
-		a.fail(f, excerpt)
+		a.failure = f.failure
+		a.end(false, f.fatal, f.usage)
 	}
 	r.mu.Unlock()
 	if !good {
 		a.cancel(nil)
-		if f.owned {
-			r.in.discard(f.reply)
-		}
-	}
-	if !late {
-		r.signal()
+		r.in.free(f)
 	}
 }
 
-// fail settles an attempt that is not accepted. The run's lock is held, and the call's duration is set.
-func (a *attempt[R]) fail(f *finish[R], excerpt string) {
-	failure := new(firstgood.Failure)
-	fatal := failureOf(failure, &a.call, &f.verdict, f.err, f.unjudged)
-	failure.Reply = excerpt
-	a.stage, a.turn, a.failure = settled, Turn{I: a.i, Fatal: fatal}, failure
-	a.call.State, a.call.Kind, a.call.Reason = firstgood.StateFailed, failure.Kind, failure.Reason
-	switch {
-	case f.err == nil:
-		a.call.State = firstgood.StateRejected
-	case a.Err() != nil: // it was told to stop, and nobody is to blame
-		a.call.State, a.call.Kind, a.call.Reason = firstgood.StateCancelled, "", ""
-	}
-	a.run.put(a)
-}
-
-// failureOf fills in f for an attempt that was not accepted, and says whether it ends the run.
-func failureOf(f *firstgood.Failure, call *firstgood.Call, verdict *firstgood.Verdict, err error, unjudged bool) (fatal bool) {
-	if err == nil {
-		*f = firstgood.Failure{Delegate: call.Delegate, Index: call.Index, Kind: firstgood.KindRejected, Reason: verdict.Reason, Detail: verdict.Detail}
-		if f.Reason == "" {
-			f.Reason = "the reply was rejected"
-		}
-		fatal = verdict.Fatal
-	} else {
-		*f = firstgood.FailureOf(call.Delegate, call.Index, err)
-		if f.Kind == firstgood.KindExhausted || f.Nested != nil {
-			nested, ok := errors.AsType[*firstgood.NoWinnerError](err)
-			fatal = ok && nested.Status == firstgood.StatusStopped
-		}
-		if unjudged {
-			f.Kind = firstgood.KindJudgeError
+// end gives the attempt its turn. The run's lock is held, and the failure is set where it is not accepted.
+func (a *attempt[R]) end(accepted, fatal bool, usage firstgood.Usage) {
+	r, call := a.run, &a.run.calls[a.call]
+	a.stage, a.accepted, a.fatal = settled, accepted, fatal
+	call.Duration, call.Usage = r.elapsed()-call.Started, usage
+	if !accepted {
+		a.failure.Duration = call.Duration
+		call.State, call.Kind, call.Reason = firstgood.StateFailed, a.failure.Kind, a.failure.Reason
+		switch {
+		case a.failure.Kind == firstgood.KindRejected && a.failure.Err == nil:
+			call.State = firstgood.StateRejected
+		case a.Err() != nil: // it was told to stop, and nobody is to blame
+			call.State, call.Kind, call.Reason = firstgood.StateCancelled, "", ""
 		}
 	}
-	f.Duration = call.Duration
-	return fatal
+	r.put(call)
+	r.signal()
 }
 
-func (r *run[R]) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
+// add enters what an attempt that is late has cost after all. The run's lock is held.
+func (a *attempt[R]) add(usage firstgood.Usage) {
+	r := a.run
+	if r.calls == nil {
+		return
+	}
+	call := &r.calls[a.call]
+	call.Usage = usage
+	if call.State == firstgood.StateCancelled {
+		call.Duration = r.elapsed() - call.Started
+	}
+	r.put(call)
+}
+
+func (r *run[R]) put(call *firstgood.Call) {
+	if r.record != nil {
+		r.record.Put(call)
 	}
 }
 
-// close ends the run: everything that is not returned is cancelled and discarded.
+// close ends the run: every attempt that is not returned is cancelled, and its reply discarded.
 func (r *run[R]) close(d Decision, err error) {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -448,49 +404,65 @@ func (r *run[R]) close(d Decision, err error) {
 	r.closed = true
 	r.now = r.elapsed()
 	all := r.in.pattern == FanOutName && err == nil && !d.Fatal
-	for i := range r.attempts {
-		a := &r.attempts[i]
-		switch {
-		case a.cancel == nil:
+	for _, a := range r.attempts {
+		if a == nil || a.stage == passed || a.stage >= settled && !a.accepted {
 			continue
-		case a.stage < settled:
+		}
+		call := &r.calls[a.call]
+		switch {
+		case !a.accepted:
 			if a.timer != nil {
 				a.timer.Stop()
 			}
-			a.call.State, a.call.Duration = firstgood.StateCancelled, r.now-a.call.Started
-		case a.stage == consumed && a.turn.Accepted && (i == d.Winner || all):
-			a.call.State, a.kept = firstgood.StateWon, true
-		case a.turn.Accepted:
-			a.call.State = firstgood.StateLost
+			call.State, call.Duration = firstgood.StateCancelled, r.now-call.Started
+		case a.stage == consumed && (a.i == d.Winner || all):
+			call.State, a.kept = firstgood.StateWon, true
 		default:
-			continue
+			call.State = firstgood.StateLost
 		}
-		r.put(a)
+		r.put(call)
 	}
 	r.mu.Unlock()
-	for i := range r.attempts {
-		a := &r.attempts[i]
+	for _, a := range r.attempts {
 		switch {
-		case a.cancel == nil:
+		case a == nil || a.stage == passed:
 		case a.kept:
-			if !r.in.mayHold() || !r.in.hold(a.reply, func() { a.cancel(nil) }) {
-				a.cancel(nil)
-			}
+			a.keep()
 		default:
 			a.cancel(err)
-			if a.owned {
-				r.in.discard(a.reply)
+			if a.accepted {
+				r.in.discard(r.result(a))
 			}
 		}
 	}
 }
 
+// keep leaves the attempt's context alive until its reply is closed, where the reply needs it.
+func (a *attempt[R]) keep() {
+	held := false
+	defer func() {
+		if !held {
+			a.cancel(nil)
+		}
+	}()
+	held = a.run.in.mayHold() && a.run.in.hold(a.reply, func() { a.cancel(nil) })
+}
+
+// result takes the reply out of the run, which a delegate that is deaf may keep in memory for long.
+func (r *run[R]) result(a *attempt[R]) R {
+	var none R
+	reply := a.reply
+	a.reply = none
+	return reply
+}
+
 // history is what has failed so far and was consumed, in listed order.
 func (r *run[R]) history() []firstgood.Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var history []firstgood.Failure
-	for i := range r.attempts {
-		a := &r.attempts[i]
-		if a.stage == passed || a.stage == consumed && !a.turn.Accepted {
+	for _, a := range r.attempts {
+		if a != nil && a.stage >= consumed && !a.accepted {
 			history = append(history, *a.failure)
 		}
 	}
@@ -501,19 +473,18 @@ func (r *run[R]) history() []firstgood.Failure {
 func (r *run[R]) report(d Decision, out *firstgood.Outcome[R]) {
 	out.Attempts = r.in.attempts(d)
 	out.Duration = r.now - r.began
-	r.mu.Lock()
 	out.History = r.history()
-	if r.record != nil {
-		out.Calls = r.record.Under(r.parent)
-	} else {
-		out.Calls = make([]firstgood.Call, d.Started)
-		for i := range r.attempts {
-			if a := &r.attempts[i]; a.cancel != nil {
-				out.Calls[a.call.ID] = a.call
-			}
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.record == nil { // then nobody will look at it again
+		out.Calls, r.calls = r.calls, nil
+		return
 	}
-	r.mu.Unlock()
+	ids := make([]int, len(r.calls))
+	for i := range r.calls {
+		ids[i] = r.calls[i].ID
+	}
+	out.Calls = r.record.Tree(ids...)
 	for i := range out.Calls { // those of nested runs and judges that have not heard of the decision yet
 		if c := &out.Calls[i]; c.State == firstgood.StateRunning || c.State == firstgood.StateJudging {
 			c.State, c.Duration = firstgood.StateCancelled, r.now-c.Started
@@ -521,49 +492,25 @@ func (r *run[R]) report(d Decision, out *firstgood.Outcome[R]) {
 	}
 }
 
-// noWinner fills in the status of a run without a winner and returns its error.
-func noWinner[R any](name string, out *firstgood.Outcome[R], d Decision, cause error, expired bool) error {
-	out.Status = statusOf(out.History, d, cause, expired)
-	return &firstgood.NoWinnerError{Name: name, Status: out.Status, Attempts: out.Attempts, History: out.History, Cause: cause}
-}
-
-func statusOf(history []firstgood.Failure, d Decision, cause error, expired bool) firstgood.Status {
+// scopeOf is what an attempt's context says of its place in the record. A record costs more than the rest of a
+// small race, so that a run which is not part of another has none until somebody asks its attempts for it.
+func (r *run[R]) scopeOf(a *attempt[R]) *firstgood.Scope {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
-	case cause != nil && expired:
-		return firstgood.StatusTimeout
-	case cause != nil:
-		return firstgood.StatusCancelled
-	case d.Fatal:
-		return firstgood.StatusStopped
-	}
-	for _, f := range history {
-		if f.Kind == firstgood.KindJudgeError {
-			return firstgood.StatusJudgeError
+	case a.scope != nil:
+	case r.record == nil && r.closed: // its outcome is out, so that this is for nobody
+		a.scope = &firstgood.Scope{Record: firstgood.NewRecord(r.started, nil), Call: -1, Index: a.i}
+	default:
+		if r.record == nil {
+			r.record = firstgood.NewRecord(r.started, nil)
+			for i := range r.calls {
+				r.record.Begin(&r.calls[i])
+			}
 		}
+		a.scope = &firstgood.Scope{Record: r.record, Call: r.calls[a.call].ID, Index: a.i}
 	}
-	return firstgood.StatusExhausted
-}
-
-func timeoutError(limit time.Duration, what string) error {
-	return &firstgood.Error{Kind: firstgood.KindTimeout, Reason: fmt.Sprintf("%s within %v", what, limit), Err: context.DeadlineExceeded}
-}
-
-// crash describes a delegate that did not return: it panicked with value, or called runtime.Goexit when that is nil.
-func crash(value any) error {
-	reason := "it called runtime.Goexit"
-	if value != nil {
-		reason = fmt.Sprintf("panic: %v", value)
-	}
-	return &firstgood.Error{Kind: firstgood.KindPanic, Reason: reason, Detail: string(debug.Stack())}
-}
-
-// Deadline is the attempt's, or its caller's where that is earlier.
-func (a *attempt[R]) Deadline() (time.Time, bool) {
-	callers, ok := a.Context.Deadline()
-	if a.deadline.IsZero() || ok && callers.Before(a.deadline) {
-		return callers, ok
-	}
-	return a.deadline, true
+	return a.scope
 }
 
 // Value finds the attempt's scope, and what the caller's context holds.
@@ -572,6 +519,27 @@ func (a *attempt[R]) Value(key any) any {
 		return a.run.scopeOf(a)
 	}
 	return a.Context.Value(key)
+}
+
+// Deadline is the earliest of those that still hold: the caller's, the run's until it is decided, and the attempt's
+// until the delegate has returned.
+func (a *attempt[R]) Deadline() (time.Time, bool) {
+	deadline, ok := a.Context.Deadline()
+	earlier := func(d time.Duration) {
+		if t := a.run.started.Add(d); !ok || t.Before(deadline) {
+			deadline, ok = t, true
+		}
+	}
+	r := a.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.limit != nil && !r.closed {
+		earlier(r.began + r.in.cfg.Timeout)
+	}
+	if limit := r.in.slots[a.i].limit; limit > 0 && a.stage == running && r.calls != nil {
+		earlier(r.calls[a.call].Started + limit)
+	}
+	return deadline, ok
 }
 
 // live counts attempts that have not returned.

@@ -2,13 +2,13 @@ package pattern
 
 import "time"
 
-// Plan is what a pattern says of a run. N, First and Want are counts of delegates, which are known by their place
-// in the list alone.
+// Plan is what a pattern says of a run. Delegates are known by their place in the list alone, from 0.
 type Plan struct {
 	N      int           // how many delegates there are
-	First  int           // how many start at once, at most N
+	First  int           // how many start at once
 	Want   int           // how many accepted replies settle the run
 	Delay  time.Duration // a tick after this long without an event starts one more; 0: no ticks
+	Most   int           // a tick starts none while so many are in flight; 0: no limit. First is not above it
 	Listed bool          // Want is 1: take the earliest-listed acceptable, once all before it have settled
 	// May is asked before each start, and must not block. Refused on a tick, the delegate is left for a later
 	// event; refused otherwise, it is passed over for good. Nil allows all.
@@ -19,27 +19,29 @@ type Plan struct {
 type Turn struct {
 	I        int
 	Accepted bool // its reply is good; otherwise it failed or was rejected
-	Fatal    bool // nothing that anybody else does can count any more
-	Tick     bool // the wait is over and nobody finished; I means nothing
+	Fatal    bool // nothing that anybody else does can count any more; never of an accepted reply
+	Tick     bool // the wait is over and nobody finished; the other fields mean nothing
 }
 
 // Host carries a plan out. Its methods are called from one goroutine. A host knows what the rule does not: briefs
 // and replies, clocks and contexts.
 type Host interface {
-	// Call starts delegate i and does not wait for it.
+	// Call starts delegate i and does not wait for it. Each delegate is started at most once, in listed order.
 	Call(i int)
-	// Cancel tells delegate i that it lost to winner, or to nobody when that is -1. It is called for every
-	// delegate that was started; those that have finished take no notice.
+	// Cancel tells delegate i that it lost to winner, or to nobody when that is -1. Once a run is settled it is
+	// called for all that came up before that and did not win; one that has finished, or that May passed over,
+	// takes no notice.
 	Cancel(i, winner int)
-	// Next waits for something to happen. Of all finishes known at that moment it returns the lowest-listed;
-	// when nothing has finished after wait, a tick; when wait is 0 there are no ticks. An error ends the run:
-	// it takes precedence over a finish, and a finish over a tick, that is known at the same instant.
+	// Next waits for something to happen. Of all finishes known at that moment it returns the lowest-listed, and
+	// each finish once; when nothing has finished after wait, a tick; when wait is 0 there are no ticks. An error
+	// ends the run, and it is for the host to stop what is in flight. An error takes precedence over a finish,
+	// and a finish over a tick, that is known at the same instant.
 	Next(wait time.Duration) (Turn, error)
 }
 
 // Decision is how a plan ended.
 type Decision struct {
-	Winner   int  // the delegate that settled the run, -1 for none
+	Winner   int  // the delegate that settled the run, -1 for none, or where more than one was wanted
 	Accepted int  // accepted replies that were consumed
 	Started  int  // delegates started
 	Finished int  // finishes consumed
@@ -48,14 +50,12 @@ type Decision struct {
 
 // Settle is the rule: start First delegates, then every event that does not settle the run starts one more, be it
 // a failure, a rejection, a tick of Delay, or a success when more are wanted; settle at Want accepted. It returns
-// as soon as the run is settled, after telling those in flight that they lost, or with the host's error.
+// as soon as the run is settled, after telling the others that they lost, or with the host's error.
 //
-// What Next returned is all that the plan does not determine: two hosts whose Next return the same turns make
-// the same calls.
-func Settle(p Plan, h Host) (d Decision, err error) {
-	d.Winner = -1
+// What Next returns is all that the plan does not determine: on the same turns, every host gets the same calls.
+func Settle(p Plan, h Host) (Decision, error) {
+	d, next := Decision{Winner: -1}, 0
 	var seen places
-	next := 0
 	start := func(tick bool) {
 		for ; next < p.N; next++ {
 			if p.May == nil || p.May(next, tick) {
@@ -73,11 +73,7 @@ func Settle(p Plan, h Host) (d Decision, err error) {
 		start(false)
 	}
 	for d.Finished < d.Started {
-		wait := p.Delay
-		if next == p.N {
-			wait = 0
-		}
-		t, err := h.Next(wait)
+		t, err := h.Next(p.wait(next, d.Started-d.Finished))
 		if err != nil {
 			return d, err
 		}
@@ -95,6 +91,14 @@ func Settle(p Plan, h Host) (d Decision, err error) {
 		start(t.Tick)
 	}
 	return d, nil
+}
+
+// wait is how long the rule waits for a tick: not at all when that could start nothing.
+func (p *Plan) wait(next, inFlight int) time.Duration {
+	if next == p.N || p.Most > 0 && inFlight >= p.Most {
+		return 0
+	}
+	return p.Delay
 }
 
 // places is what has become of the delegates of a listed plan, as far as anything is known. Head is the earliest
