@@ -31,8 +31,8 @@ type Config struct {
 	// Argv is the program and its arguments. {brief} in an argument is replaced by the brief's bytes, within that
 	// argument and without a shell; {{brief}} stands for {brief} itself. The program itself cannot come from the
 	// brief, but a brief that begins with - may be taken for an option: put -- before it where the program knows
-	// that, or leave the brief to stdin. A program without a path separator is looked for in this process's PATH, a relative path starts at
-	// Dir. Required.
+	// that, or leave the brief to stdin. A program without a path separator is looked for in this process's PATH, a
+	// relative path starts at Dir. Required.
 	Argv []string
 	// Stdin is [StdinBrief] or [StdinNone]. Empty means StdinNone when {brief} is in Argv, else StdinBrief.
 	Stdin string
