@@ -22,7 +22,8 @@ const MaxWait = 60 * time.Second
 // failure at once where it would have to wait past ctx's deadline, or longer than [MaxWait]. When ctx ends, the
 // failure is that of [Stopped].
 //
-// What failed tries have used is added to the usage of what is returned.
+// What failed tries have used is added to the usage of what is returned, which is unknown after one that was truncated or
+// timed out and did not say.
 func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)) (firstgood.Reply, error) {
 	var spent firstgood.Usage
 	for n := 0; ; n++ {
@@ -35,12 +36,9 @@ func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)
 		if !errors.As(err, &f) {
 			return firstgood.Reply{}, err
 		}
-		if spent != (firstgood.Usage{}) {
-			total := *f
-			total.Usage = add(spent, f.Usage)
-			err, f = &total, &total
-		}
-		spent = f.Usage
+		total := *f
+		total.Usage = add(spent, cost(f))
+		err, f, spent = &total, &total, total.Usage
 		wait := pause(f, n)
 		deadline, limited := ctx.Deadline()
 		if n >= retries || ctx.Err() != nil || !mayPass(f) || wait > MaxWait || limited && time.Until(deadline) <= wait {
@@ -57,6 +55,16 @@ func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)
 			return firstgood.Reply{}, stopped
 		}
 	}
+}
+
+// cost is what the failure says that it has cost. One that came while the other side was at work has cost something that
+// nobody measured.
+func cost(f *firstgood.Error) firstgood.Usage {
+	cut := f.Kind == firstgood.KindTruncated || f.Kind == firstgood.KindTimeout
+	if cut && f.Usage == (firstgood.Usage{}) {
+		return firstgood.Usage{Source: firstgood.SourceUnknown}
+	}
+	return f.Usage
 }
 
 // add sums usages, of which the zero Usage is none at all and not one that is unknown.

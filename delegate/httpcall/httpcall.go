@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood"
@@ -45,6 +46,8 @@ type Config struct {
 	Retries int
 	// Rules classify failures before the built-in rules do; see [failure.Rule]. Nil means none.
 	Rules []failure.Rule
+	// Secrets are further texts that no error shows, such as one in the JSON; see [failure.Config]. Nil means none.
+	Secrets []string
 	// HTTPClient sends the requests, under the rule of [NewClient] for redirects. Nil means a client with a transport
 	// of its own.
 	HTTPClient *http.Client
@@ -112,7 +115,7 @@ func New(config Config) (*Delegate, error) {
 	if config.Retries < 0 {
 		return fail(errors.New("retries: less than 0"))
 	}
-	secrets := append(headers.Secrets, d.url.secrets...)
+	secrets := slices.Concat(headers.Secrets, d.url.secrets, config.Secrets)
 	if d.classifier, err = failure.New(failure.Config{Rules: config.Rules, Secrets: secrets}); err != nil {
 		return fail(err)
 	}

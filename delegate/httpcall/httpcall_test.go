@@ -328,13 +328,13 @@ func TestS45_Name(t *testing.T) {
 }
 
 func TestSecretsStayOut(t *testing.T) {
-	d := serve(t, Config{URL: "/p?key=query-secret&q={brief}", Headers: map[string]string{"x-key": "header-secret", "authorization": "Bearer bearer-secret"}}, func(w http.ResponseWriter, r *http.Request) {
+	d := serve(t, Config{URL: "/p?key=query-secret&q={brief}", Headers: map[string]string{"x-key": "header-secret", "authorization": "Bearer bearer-secret"}, Secrets: []string{"other-secret"}}, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
-		fmt.Fprintf(w, `{"error":{"message":"bad key %s or %s or %s"}}`, r.URL.Query().Get("key"), r.Header.Get("x-key"), r.Header.Get("authorization"))
+		fmt.Fprintf(w, `{"error":{"message":"bad key %s or %s or %s or other-secret"}}`, r.URL.Query().Get("key"), r.Header.Get("x-key"), r.Header.Get("authorization"))
 	})
 	reply, err := d.Attempt(t.Context(), firstgood.Text("b"))
 	f := failureOf(t, reply, err)
-	if want := "400 Bad Request: bad key [redacted] or [redacted] or [redacted]"; f.Reason != want {
+	if want := "400 Bad Request: bad key [redacted] or [redacted] or [redacted] or [redacted]"; f.Reason != want {
 		t.Errorf("got  %q\nwant %q", f.Reason, want)
 	}
 	closed := httptest.NewServer(nil)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -58,6 +59,8 @@ type Config struct {
 	MaxBody int64
 	// Rules classify failures before the built-in rules do; see [failure.Rule]. Nil means none.
 	Rules []failure.Rule
+	// Secrets are further texts that no error shows, such as one in the Params; see [failure.Config]. Nil means none.
+	Secrets []string
 	// HTTPClient sends the requests, under the rule of [httpcall.NewClient] for redirects. Nil means a client with a
 	// transport of its own.
 	HTTPClient *http.Client
@@ -103,7 +106,7 @@ func New(config Config) (*Delegate, error) {
 	if err != nil {
 		return fail(err)
 	}
-	d.host, secrets = headers.Host, append(secrets, headers.Secrets...)
+	d.host, secrets = headers.Host, slices.Concat(secrets, headers.Secrets, config.Secrets)
 	if d.request, err = newTemplate(config); err != nil {
 		return fail(err)
 	}

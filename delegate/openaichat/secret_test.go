@@ -97,11 +97,11 @@ func TestRedirectCarriesNothingToAnotherHost(t *testing.T) {
 }
 
 func TestSecretsStayOut(t *testing.T) {
-	d := serve(t, Config{APIKey: "key-secret", Project: "project-secret", Headers: map[string]string{"x-key": "header-secret"}}, func(w http.ResponseWriter, r *http.Request) {
-		says(401, fmt.Sprintf(`{"error":{"message":"%s, %s and %s do not match"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Key"), r.Header.Get("OpenAI-Project")))(w, r)
+	d := serve(t, Config{APIKey: "key-secret", Project: "project-secret", Headers: map[string]string{"x-key": "header-secret"}, Secrets: []string{"other-secret"}}, func(w http.ResponseWriter, r *http.Request) {
+		says(401, fmt.Sprintf(`{"error":{"message":"%s, %s, %s and other-secret do not match"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Key"), r.Header.Get("OpenAI-Project")))(w, r)
 	})
 	reply, err := d.Attempt(t.Context(), firstgood.Text("hi"))
-	if f, want := failureOf(t, reply, err), "401 Unauthorized: Bearer [redacted], [redacted] and [redacted] do not match"; f.Reason != want {
+	if f, want := failureOf(t, reply, err), "401 Unauthorized: Bearer [redacted], [redacted], [redacted] and [redacted] do not match"; f.Reason != want {
 		t.Errorf("got  %q\nwant %q", f.Reason, want)
 	}
 	closed := httptest.NewServer(nil)
