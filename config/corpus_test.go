@@ -45,11 +45,13 @@ func TestBrokenFiles(t *testing.T) {
 				continue
 			}
 			count++
-			got := said(t, f.name, []byte(f.data))
-			updated.files = append(updated.files, f, archived{name + ".want", got})
-			if !*update && got != want[name+".want"] {
-				t.Errorf("%s: %s\ngot:\n%swant:\n%s", paths[i], f.name, got, want[name+".want"])
-			}
+			t.Run(name, func(t *testing.T) {
+				got := said(t, f.name, []byte(f.data))
+				updated.files = append(updated.files, f, archived{name + ".want", got})
+				if !*update && got != want[name+".want"] {
+					t.Errorf("%s: %s\ngot:\n%swant:\n%s", paths[i], f.name, got, want[name+".want"])
+				}
+			})
 		}
 		if *update {
 			if err := os.WriteFile(paths[i], []byte(updated.String()), 0o644); err != nil {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -240,9 +242,9 @@ func (r *reading) regexp(n *node, path string) *regexp.Regexp {
 		return nil
 	}
 	re, err := regexp.Compile(n.text)
-	if err != nil {
-		what, _ := strings.CutPrefix(err.Error(), "error parsing regexp: ")
-		r.errorf(n, path, "the regular expression %s is wrong: %s", quote(n.text), what)
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		r.errorf(n, path, "the regular expression %s is wrong: %s in %s", quote(n.text), wrong.Code, quote(wrong.Expr))
 	}
 	return re
 }

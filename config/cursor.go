@@ -24,7 +24,7 @@ type Map struct {
 	pos     Pos   // of the key that the mapping stands under
 	node    *node // nil when the keys are only described
 	noun    string
-	outside bool // holds one key, from outside a file
+	outside bool // the mapping is one setting from outside a file
 	fields  []field
 	// A key in a wrong place may be the one that is missing here, which is then not said.
 	lenient bool

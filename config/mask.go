@@ -100,7 +100,12 @@ var (
 )
 
 // isSecretValue reports whether the value itself looks as if it held a credential.
-func isSecretValue(value string) bool { return secretText.MatchString(value) }
+func isSecretValue(value string) bool {
+	if !strings.ContainsAny(value, ":= ") && !strings.Contains(strings.ToLower(value), "sk-") {
+		return false // most values, without the cost of the regular expression
+	}
+	return secretText.MatchString(value)
+}
 
 // secretLine reports whether the line of a file that could not be read may hold a credential: by its own words, by
 // a long run of letters and digits, or because a key above it says so.

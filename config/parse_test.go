@@ -130,15 +130,15 @@ func TestExampleOfTheDesign(t *testing.T) {
 	}
 }
 
-func TestF13_TheSameDelegateTwice(t *testing.T) {
+func TestF13_R14_TheSameDelegateTwice(t *testing.T) {
 	f := parsed(t, "delegates: {fast: {openai: {model: m}}}\npatterns: {a: {pattern: race, with: {candidates: [fast, fast]}}}\n")
 	if got := f.Instances[0].Bound("candidates"); names(got) != "fast fast" || got[0].Delegate != got[1].Delegate {
 		t.Errorf("bound %+v", got)
 	}
 }
 
-// TestF12_EmptyListIsAWarning holds the rest of what the corpus shows: the file is usable.
-func TestF12_EmptyListIsAWarning(t *testing.T) {
+// TestF12_R13_EmptyListIsAWarning holds the rest of what the corpus shows: the file is usable.
+func TestF12_R13_EmptyListIsAWarning(t *testing.T) {
 	f, problems := Parse("f", []byte("patterns: {a: {pattern: race, with: {candidates: []}}}\n"), Kinds())
 	if f == nil || problems.Failed() || problems.Err() != nil || len(problems) != 1 || problems[0].Severity != SeverityWarning {
 		t.Fatalf("file %v, problems %v", f, problems)

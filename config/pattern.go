@@ -220,6 +220,9 @@ func (r *reading) instance(m *Map, name string) *Instance {
 
 // passOver asks for every key of a mapping and looks at none.
 func passOver(m *Map) {
+	if m.node == nil {
+		return
+	}
 	for _, e := range m.node.keys {
 		m.fields = append(m.fields, field{name: e.key})
 	}

@@ -205,7 +205,7 @@ func (c *cycles) visit(in *Instance, as string) {
 			if earlier == ref.Instance || i == 0 && c.replaced == ref.Instance {
 				names := append(slices.Clone(c.names[i:]), ref.Name+as)
 				names[0] = earlier.Name
-				c.report(SeverityError, pos, path, "this leads back to %s: %s; break the circle", earlier.Name, strings.Join(names, " → "))
+				c.report(SeverityError, pos, path, "this leads back to %s: %s; break the cycle", earlier.Name, strings.Join(names, " → "))
 				return
 			}
 		}

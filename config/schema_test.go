@@ -265,7 +265,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 			here = here.(map[string]any)[step]
 		}
 		for key, sub := range here.(map[string]any)["properties"].(map[string]any) {
-			if doc, _ := sub.(map[string]any)["description"].(string); doc == "" && key != "with" && key != "config" {
+			if doc, _ := sub.(map[string]any)["description"].(string); doc == "" {
 				t.Errorf("%v: %s is not explained", path, key)
 			}
 			keys = append(keys, key)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -224,7 +225,7 @@ func (r *reading) place(n *yaml.Node) Pos {
 		return Pos{File: r.name}
 	}
 	line := min(max(n.Line, 1), len(r.lines))
-	return Pos{r.name, line, min(max(n.Column, 1), len([]rune(r.line(line)))+1)}
+	return Pos{r.name, line, min(max(n.Column, 1), utf8.RuneCountInString(r.line(line))+1)}
 }
 
 // end returns the position after a scalar that the source shows as it is on one line, else the zero Pos.
