@@ -98,7 +98,7 @@ func read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	return io.ReadAll(io.LimitReader(file, maxSize+1))
 }
 
@@ -203,7 +203,8 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 	}
 	d.Timeout = m.Duration("timeout", timeoutDoc, defaults.Timeout)
 	d.Retries = m.Int("retries", retriesDoc, 0, maxRetries, defaults.Retries)
-	d.Effects = m.Enum("effects", "what an attempt may leave behind: nothing, the same however often it runs, or something each time", EffectsNone, EffectsNone, EffectsIdempotent, EffectsUnsafe)
+	d.Effects = m.Enum("effects", "what an attempt may leave behind: nothing, the same however often it runs, or something each time",
+		EffectsNone, EffectsNone, EffectsIdempotent, EffectsUnsafe)
 	d.ownTimeout = m.Has("timeout")
 	d.texts = r.texts
 	r.oneKind(m, given, names)

@@ -141,7 +141,8 @@ func (m *Map) finish() {
 		}
 	}
 	for _, f := range m.fields {
-		if f.required && !m.Has(f.name) && !meant[f.name] && !(m.lenient && misplaced) {
+		forgiven := meant[f.name] || m.lenient && misplaced
+		if f.required && !m.Has(f.name) && !forgiven {
 			m.r.report(SeverityError, m.pos, m.path, "the %s %q is missing: %s", noun, f.name, f.doc)
 		}
 	}

@@ -46,8 +46,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, in := range file.Instances {
-			in.Reach()
-			in.Unset(environment())
+			if unset := in.Unset(environment()); len(unset) > 0 && len(in.Reach()) == 0 && in.texts == nil {
+				t.Fatalf("variables of nobody: %v", unset)
+			}
 			if _, problems := file.Change(in, nil, []Setting{{"--set nonempty", "nonempty", "true"}}); problems.Failed() {
 				t.Fatalf("a change that cannot fail: %v", problems)
 			}

@@ -47,7 +47,11 @@ func decodeOpenAI(m *Map) any {
 	if m.Has("api_key") && m.Has("api_key_env") {
 		m.Errorf("api_key", "both api_key and api_key_env are given; keep one")
 	}
-	for key, way := range map[string]string{"model": "it belongs to the delegate: write it beside params", "messages": "the messages are made from the brief", "stream": "whether a reply is streamed is not a setting"} {
+	for key, way := range map[string]string{
+		"model":    "it belongs to the delegate: write it beside params",
+		"messages": "the messages are made from the brief",
+		"stream":   "whether a reply is streamed is not a setting",
+	} {
 		if _, ok := spec.Params[key]; ok {
 			m.inside("params", key, "%s cannot be a parameter; %s", key, way)
 		}

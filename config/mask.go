@@ -90,7 +90,8 @@ func isCredentialKey(key string) bool {
 // isVariableName reports whether s is the name of a variable and not, by its look, a key that was put in its place.
 func isVariableName(s string) bool {
 	lower, digit := strings.ContainsFunc(s, unicode.IsLower), strings.ContainsFunc(s, unicode.IsDigit)
-	return justName.MatchString(s) && !(len(s) >= 20 && lower && digit)
+	random := len(s) >= 20 && lower && digit
+	return justName.MatchString(s) && !random
 }
 
 var (

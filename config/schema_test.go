@@ -45,7 +45,7 @@ func (v *validator) check(s any, value any, path string) error {
 		case "$ref":
 			err = v.check(v.defs[strings.TrimPrefix(rule.(string), "#/$defs/")], value, path)
 		case "type":
-			if got := typeOf(value); got != rule && !(rule == "number" && got == "integer") {
+			if got := typeOf(value); got != rule {
 				err = fmt.Errorf("%s: got %s, want %v", path, got, rule)
 			}
 		case "const":
@@ -112,7 +112,7 @@ func (v *validator) check(s any, value any, path string) error {
 			}
 		case "oneOf":
 			if good, last := each(keyword, rule); good != 1 {
-				err = fmt.Errorf("%s: %d of oneOf hold (%v)", path, good, last)
+				err = fmt.Errorf("%s: %d of oneOf hold: %w", path, good, last)
 			}
 		case "allOf":
 			if good, last := each(keyword, rule); good != len(rule.([]any)) {
@@ -246,8 +246,7 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {all: []}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {text: x, judge: a, sees: [brief]}}}}\n",
 	} {
-		refused(t, text)
-		if schemaSays(t, text) == nil {
+		if problems := refused(t, text); len(problems) > 0 && schemaSays(t, text) == nil {
 			t.Errorf("the schema takes %s", text)
 		}
 	}

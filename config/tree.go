@@ -185,7 +185,10 @@ func (p *planter) pair(out *node, k, v *yaml.Node, first map[string]Pos, hidden 
 	default:
 		ok = true
 	}
-	child := p.plant(v, k.Value, hidden || isSecretKey(k.Value) && !(fold(k.Value) == "api_key_env" && isVariableName(v.Value)), depth)
+	if isSecretKey(k.Value) {
+		hidden = hidden || fold(k.Value) != "api_key_env" || !isVariableName(v.Value)
+	}
+	child := p.plant(v, k.Value, hidden, depth)
 	if !ok {
 		out.bad = true
 		return
