@@ -105,8 +105,8 @@ func (e *ServerError) Error() string {
 // An error before the status is [firstgood.KindUnavailable], one after a status below 300 [firstgood.KindTruncated],
 // and one that matches [context.DeadlineExceeded] [firstgood.KindTimeout], unless connecting took too long. A status
 // of 300 or more outweighs err. An err that has a *[firstgood.Error] in its chain is returned as that. The failure
-// wraps a *[ServerError], or err where that is what it is. Its texts hold no query, user or password of a
-// URL, no header, and none of the secrets.
+// wraps a *[ServerError], or err where that is what it is. Its texts hold no query, user or password of a URL, no
+// header, and none of the secrets.
 func (c *Classifier) Classify(status int, header http.Header, body []byte, err error) *firstgood.Error {
 	var f *firstgood.Error
 	switch object, found := errorObject(status, body); {
@@ -116,7 +116,7 @@ func (c *Classifier) Classify(status int, header http.Header, body []byte, err e
 		f = c.weigh(status, header, object)
 	case status >= 300:
 		f = c.weigh(status, header, evidence{status: status})
-		f.Detail = page(body)
+		f.Detail = c.page(body)
 	default:
 		return nil
 	}
@@ -168,11 +168,11 @@ func statusLine(status int) string {
 }
 
 // page is the start of a body that is no error object, such as a proxy's page.
-func page(body []byte) string {
+func (c *Classifier) page(body []byte) string {
 	if !utf8.Valid(body) {
 		return ""
 	}
-	text, _ := firstgood.Excerpt(strings.TrimSpace(string(body)), firstgood.ExcerptUnits)
+	text, _ := firstgood.Excerpt(strings.TrimSpace(c.secrets.Replace(string(body))), firstgood.ExcerptUnits)
 	return text
 }
 

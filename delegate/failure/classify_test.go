@@ -155,6 +155,9 @@ func TestPageIsDetail(t *testing.T) {
 	if f := c.Classify(502, nil, []byte(strings.Repeat("é", 3000)), nil); f.Detail != strings.Repeat("é", firstgood.ExcerptUnits) {
 		t.Errorf("got %d bytes", len(f.Detail))
 	}
+	if f := c.Classify(502, nil, []byte(strings.Repeat("x", firstgood.ExcerptUnits-7)+"hunter2hunter2"), nil); strings.Contains(f.Detail, "hunter2") {
+		t.Errorf("the cut left a part of a secret: …%s", f.Detail[firstgood.ExcerptUnits-20:])
+	}
 	if f := c.Classify(502, nil, []byte("\xff\xfe"), nil); f.Detail != "" {
 		t.Errorf("got %q for bytes that are no text", f.Detail)
 	}
