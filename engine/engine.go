@@ -35,6 +35,7 @@ type Engine struct {
 	delegates map[*config.Delegate]firstgood.Delegate[firstgood.Reply]
 	instances map[*config.Instance]runner
 	unusable  map[*config.Delegate]config.Problem
+	read      []string // what the variables hold that the delegate being built has read
 }
 
 // New returns an engine.

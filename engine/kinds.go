@@ -29,6 +29,7 @@ func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Repl
 	if unset := d.Unset(e.lookup); len(unset) > 0 {
 		return nil, &unable{firstgood.KindBadRequest, unset[0]}
 	}
+	e.read = nil
 	switch spec := d.Spec.(type) {
 	case *config.OpenAI:
 		return e.openai(d, spec)
@@ -63,6 +64,7 @@ func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Dele
 		return nil, &unable{firstgood.KindAuth, config.Problem{Pos: d.Pos, Message: fmt.Sprintf(
 			"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, key)}}
 	}
+	cfg.Secrets = e.read
 	built, err := openaichat.New(cfg)
 	return built, wrong(d, err)
 }
@@ -97,6 +99,7 @@ func (e *Engine) http(d *config.Delegate, spec *config.HTTP) (firstgood.Delegate
 	if spec.HasJSON {
 		cfg.JSON = e.value(spec.JSON)
 	}
+	cfg.Secrets = e.read
 	built, err := httpcall.New(cfg)
 	return built, wrong(d, err)
 }
@@ -119,8 +122,17 @@ func graceOf(d *config.Delegate) time.Duration {
 
 // text expands a text of a delegate whose variables are known to be set.
 func (e *Engine) text(t config.Text) string {
-	s, _ := t.Expand(e.lookup)
+	s, _ := t.Expand(e.reading)
 	return s
+}
+
+// reading looks a variable up for a delegate. What it holds may be a secret that a server repeats, so it is kept.
+func (e *Engine) reading(name string) (string, bool) {
+	value, ok := e.lookup(name)
+	if ok {
+		e.read = append(e.read, value)
+	}
+	return value, ok
 }
 
 func (e *Engine) texts(in map[string]config.Text) map[string]string {
@@ -132,7 +144,7 @@ func (e *Engine) texts(in map[string]config.Text) map[string]string {
 }
 
 func (e *Engine) value(v config.Value) any {
-	out, _ := v.Expand(e.lookup)
+	out, _ := v.Expand(e.reading)
 	return out
 }
 

@@ -64,15 +64,19 @@ func demo(ctx context.Context, t terminal) error {
 		return &exit{exitProgram, problems}
 	}
 	fmt.Fprintf(t.out, "The task: %s\n\n", demoBrief)
-	fmt.Fprintln(t.out, "1. A fallback-chain: in order, moving on past a 500 and past a reply the judge rejects.")
+	fmt.Fprintln(t.out, "1. A fallback-chain moves on past a 500 and past a reply that a judge rejects.")
 	chain, err := demoRun(ctx, t, file, "answer")
 	if err != nil {
 		return err
 	}
 	for _, f := range chain.Outcome.History {
-		fmt.Fprintf(t.out, "   history: %s: %s: %s\n", f.Delegate, f.Kind, f.Reason)
+		line, cut := firstgood.Excerpt(f.String(), 62)
+		if cut {
+			line += "…"
+		}
+		fmt.Fprintf(t.out, "   history: %s\n", line)
 	}
-	fmt.Fprintln(t.out, "\n2. A race: all at once, the first good reply wins, the rest are cut off.")
+	fmt.Fprintln(t.out, "\n2. A race starts all at once; the first good reply wins, the rest are cut off.")
 	decided := time.Now()
 	race, err := demoRun(ctx, t, file, "quick")
 	if err != nil {
@@ -91,10 +95,10 @@ func demo(ctx context.Context, t terminal) error {
 	}
 	fmt.Fprint(t.out, `
 Next:
-  firstgood init                  write firstgood.yaml from what this machine has
-  firstgood lab                   serve these misbehaving models yourself
-  firstgood run NAME "BRIEF"      run a pattern of your file; add --json for the whole record
-  firstgood --help                the rest
+  firstgood init               write firstgood.yaml from what this machine has
+  firstgood run NAME "BRIEF"   run a pattern of your file; --json for the record
+  firstgood lab                serve these misbehaving models yourself
+  firstgood --help             the rest
 `)
 	return nil
 }

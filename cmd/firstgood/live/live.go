@@ -97,8 +97,8 @@ func (v *View) Watch(c firstgood.Call) {
 		return
 	}
 	r, what := v.board.apply(c, now)
-	if v.screen.Live {
-		return // the next tick shows it
+	if v.screen.Live || what == nothing {
+		return // the next tick shows it, or it is not worth a line
 	}
 	v.tell(r, what)
 }
