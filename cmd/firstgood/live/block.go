@@ -49,7 +49,8 @@ type block struct {
 
 	indent int // columns before the glyph of a row of depth 0
 	step   int // and more per depth
-	label  int // columns of indent, glyph and name; 0: as many as there are
+	label  int // columns of indent, glyph and name
+	gap    int // columns between that and the word
 	word   bool
 	time   bool
 }
@@ -58,8 +59,9 @@ const (
 	wordCells  = 9 // "cancelled"; "not started" has nothing behind it and may be longer
 	timeCells  = 5 // "12.3s", "2m05s"
 	leastLabel = 6
-	leastNote  = 8 // what is narrower says nothing
-	roomy      = 40
+	leastNote  = 8  // what is narrower says nothing
+	fairNote   = 24 // a reason that needs more than it would have, and has less than this, takes the time's place
+	roomy      = 60 // screens narrower than this have narrower gaps
 )
 
 func (b *block) width() int { return max(1, b.cols-1) }
@@ -68,7 +70,7 @@ func (b *block) width() int { return max(1, b.cols-1) }
 func (b *block) lines() []line {
 	height := max(1, b.rows-1)
 	var lines []line
-	if b.board.root.name != "" && height > 2 {
+	if b.board.headed() && height > 2 {
 		lines = append(lines, b.headline())
 		height--
 	}
@@ -109,9 +111,9 @@ func (b *block) headline() line {
 // arrange decides on the columns. They depend on the plan and the screen alone, so that nothing moves while the run
 // goes on.
 func (b *block) arrange(all []*row, headline bool) {
-	b.step = 2
+	b.step, b.gap = 2, 2
 	if b.cols < roomy {
-		b.step = 1
+		b.step, b.gap = 1, 1
 	}
 	if headline {
 		b.indent = b.step
@@ -120,8 +122,7 @@ func (b *block) arrange(all []*row, headline bool) {
 	for _, r := range all {
 		b.label = max(b.label, b.indent+r.depth*b.step+2+width(r.name))
 	}
-	gaps := 1 + 2 // one before the time, two before the word
-	room := b.width() - wordCells - timeCells - gaps
+	room := b.width() - b.gap - wordCells - 1 - timeCells
 	switch {
 	case room >= leastLabel:
 		b.word, b.time = true, true
@@ -145,42 +146,44 @@ func (b *block) row(r *row) line {
 	if b.screen.Unicode {
 		glyph = look.glyph
 	}
-	before := min(b.indent+r.depth*b.step, b.width()-1)
-	if b.word {
-		before = min(before, b.label-3) // a name deep inside still shows how it begins
-	}
-	before = max(0, before)
-	var w writer
-	w.color = b.screen.Color
-	w.text(strings.Repeat(" ", before))
-	w.painted(look.color, glyph)
 	label := b.label
-	if b.word && !b.time {
-		label = min(label, max(before+1, b.width()-1-len(look.word)))
+	if b.word && !b.time { // the word may be longer than its column
+		label = max(3, min(label, b.width()-b.gap-len(look.word)))
 	}
+	w := writer{color: b.screen.Color}
+	w.pad(max(0, min(b.indent+r.depth*b.step, label-3))) // a name deep inside still shows how it begins
+	w.painted(look.color, glyph)
 	w.text(cut(" "+r.name, label-w.cells, b.board.ellipsis))
 	if !b.word {
 		return w.line()
 	}
-	gap := 1
-	if b.time {
-		gap = 2
-	}
-	w.pad(label + gap)
+	w.pad(label + b.gap)
 	w.painted(look.color, look.word)
-	if !b.time || state == waiting || state == unstarted {
+	if state == waiting || state == unstarted {
+		return w.line()
+	}
+	note := b.note(r, state)
+	at := b.label + b.gap + wordCells + 1 // the time's column
+	room := b.width() - at - timeCells - 2
+	if short := (state == failed || state == rejected) && room < min(fairNote, width(note)); short && b.width()-at >= leastNote {
+		w.pad(at)
+		w.text(cut(note, b.width()-at, b.board.ellipsis))
+		return w.line()
+	}
+	if !b.time {
 		return w.line()
 	}
 	elapsed := seconds(r.took)
 	if state == running || state == judging {
 		elapsed = ticking(b.now.Sub(r.began))
 	}
-	w.pad(label + gap + wordCells + 1 + timeCells - len(elapsed))
+	w.pad(at + timeCells - len(elapsed))
 	w.text(elapsed)
-	if room := b.width() - w.cells - 2; room >= leastNote {
-		if note := b.note(r, state); note != "" {
-			w.text("  " + cut(note, room, b.board.ellipsis))
-		}
+	if room = b.width() - w.cells - 2; note == r.pattern && width(note) > room {
+		note = "" // a part of it says nothing
+	}
+	if note != "" && room >= leastNote {
+		w.text("  " + cut(note, room, b.board.ellipsis))
 	}
 	return w.line()
 }
@@ -208,7 +211,7 @@ func (b *block) note(r *row, state state) string {
 			detail = strings.TrimPrefix(detail+": "+r.warning, ": ")
 		}
 	}
-	attempt := r.attempts()
+	attempt := r.attempts(b.cols < roomy)
 	switch {
 	case attempt != "" && detail != "":
 		return attempt + "; " + detail
@@ -218,18 +221,18 @@ func (b *block) note(r *row, state state) string {
 	return r.pattern
 }
 
-// judges names those that judge or have judged r, and says how long that took in all.
+// judges names those that judge or have judged r, and says how long that took from the first to the last.
 func (b *block) judges(r *row) (by string, took time.Duration) {
 	var names []string
 	for _, j := range r.judges {
 		if !slices.Contains(names, j.by) {
 			names = append(names, j.by)
 		}
-		if j.over {
-			took += j.took
-		} else {
-			took += b.now.Sub(j.began)
+		until := j.ended
+		if until.IsZero() {
+			until = b.now
 		}
+		took = max(took, until.Sub(r.judges[0].began))
 	}
 	return strings.Join(names, " and "), took
 }

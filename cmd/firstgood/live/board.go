@@ -80,8 +80,7 @@ type judgement struct {
 	call  int // the call of the row that it judges
 	by    string
 	began time.Time
-	took  time.Duration
-	over  bool
+	ended time.Time // the zero time while it goes on
 }
 
 // maxText is how much of a name or reason is looked at, in UTF-16 units: more than a line can hold.
@@ -191,7 +190,7 @@ func (b *board) apply(c firstgood.Call, now time.Time) (*row, event) {
 		}
 		return at.row, started
 	case at.judge != nil:
-		return at.row, b.judged(at, c)
+		return at.row, b.judged(at, c, now)
 	case at.row == nil || at.row.call != c.ID:
 		return nil, nothing
 	}
@@ -303,11 +302,11 @@ func (b *board) judge(c firstgood.Call, now time.Time) place {
 }
 
 // judged takes in how a judge's call goes on.
-func (b *board) judged(at place, c firstgood.Call) event {
-	if at.row.call != at.judge.call || c.State == firstgood.StateRunning || at.judge.over {
+func (b *board) judged(at place, c firstgood.Call, now time.Time) event {
+	if at.row.call != at.judge.call || c.State == firstgood.StateRunning || !at.judge.ended.IsZero() {
 		return nothing
 	}
-	at.judge.over, at.judge.took = true, c.Duration
+	at.judge.ended = now
 	if c.Warning == "" {
 		return nothing
 	}
@@ -340,6 +339,14 @@ func (r *row) each(yield func(*row) bool) bool {
 	return true
 }
 
+// headed reports whether there is a headline: not where it would repeat the only row, as for a delegate that is run by
+// its name.
+func (b *board) headed() bool {
+	root := b.root
+	alone := root.pattern == "" && len(root.members) == 1
+	return root.name != "" && (!alone || root.members[0].name != root.name)
+}
+
 // shown is the state that r is shown in.
 func (b *board) shown(r *row) state {
 	switch r.state {
@@ -348,7 +355,7 @@ func (b *board) shown(r *row) state {
 			return unstarted
 		}
 	case running: // a run that is made inline does not say that it judges
-		if slices.ContainsFunc(r.judges, func(j *judgement) bool { return !j.over }) {
+		if slices.ContainsFunc(r.judges, func(j *judgement) bool { return j.ended.IsZero() }) {
 			return judging
 		}
 	}

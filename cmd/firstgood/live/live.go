@@ -20,8 +20,8 @@ import (
 // Config is what a view is made of.
 type Config struct {
 	Out     io.Writer // where to write; it must not be nil. The view writes to it from one goroutine at a time
-	Name    string    // the instance that runs, for the headline; "": no headline
-	Pattern string    // its pattern; "": none
+	Name    string    // what runs, for the headline; no headline for "", or for the name of the only row
+	Pattern string    // its pattern; "" for none
 	Rows    []Row     // its plan; calls that the plan does not have get rows of their own as they come
 	Screen  Screen    // what Out is able to show; the zero Screen gets plain lines
 }

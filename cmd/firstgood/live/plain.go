@@ -8,7 +8,7 @@ const plainCells = 300
 // plain is the line, without its newline, that says what has happened to r; "" for nothing worth one.
 func (b *board) plain(r *row, what event) string {
 	name := r.path
-	if attempt := r.attempts(); attempt != "" {
+	if attempt := r.attempts(false); attempt != "" {
 		name += " (" + attempt + ")"
 	}
 	switch what {
@@ -26,9 +26,11 @@ func (b *board) plain(r *row, what event) string {
 	return ""
 }
 
-// attempts says which of its attempts r is at, where it has several.
-func (r *row) attempts() string {
+// attempts says which of its attempts r is at, where it has several; short is for where there is little room.
+func (r *row) attempts(short bool) string {
 	switch {
+	case r.repeats > 0 && short:
+		return fmt.Sprintf("%d/%d", r.attempt, r.repeats)
 	case r.repeats > 0:
 		return fmt.Sprintf("attempt %d of %d", r.attempt, r.repeats)
 	case r.attempt > 1:

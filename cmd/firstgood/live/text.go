@@ -75,18 +75,19 @@ func width(s string) int {
 	return n
 }
 
-// cut returns the clean text s, or as much of it as fits in room columns together with the ellipsis.
+// cut returns the clean text s, or as much of it as fits in room columns together with the ellipsis, which is left out
+// where it would take more than a third of the room.
 func cut(s string, room int, ellipsis string) string {
 	if len(s) <= room || width(s) <= room {
 		return s
 	}
-	if room < len(ellipsis) && width(ellipsis) > room {
+	if 3*width(ellipsis) > room {
 		ellipsis = ""
 	}
 	room -= width(ellipsis)
 	for i, r := range s {
 		if room -= cells(r); room < 0 {
-			return strings.TrimRight(s[:i], " ") + ellipsis
+			return strings.TrimRight(s[:i], " ,;:") + ellipsis
 		}
 	}
 	return s
