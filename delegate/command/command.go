@@ -25,6 +25,11 @@ const (
 	StdinNone  = "none"
 )
 
+// IdempotencyVariable is the variable that holds [firstgood.IdempotencyKey] in a program's environment: the same for as
+// long as an attempt lasts, however often it runs the program. A program that changes something can use it to do so
+// once. Outside an attempt it is not set.
+const IdempotencyVariable = "FIRSTGOOD_IDEMPOTENCY_KEY"
+
 // Config says what to run.
 type Config struct {
 	Name string // of the delegate. Required
@@ -37,8 +42,9 @@ type Config struct {
 	// Stdin is [StdinBrief] or [StdinNone]. Empty means StdinNone when {brief} is in Argv, else StdinBrief.
 	Stdin string
 	// The program's environment is made of the variables of this process that [Harmless] names, those that PassEnv
-	// names, and those of Env, which overrule the others. Nothing else of this process's environment reaches it. A
-	// variable of PassEnv that is not set here is not set there. The values are those at the time of [New].
+	// names, and those of Env, which overrule the others, and [IdempotencyVariable]. Nothing else of this process's
+	// environment reaches it. A variable of PassEnv that is not set here is not set there. The values are those at the
+	// time of [New].
 	PassEnv   []string
 	Env       map[string]string
 	Dir       string        // the working directory; "" is this process's
@@ -141,6 +147,9 @@ func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 	spec, err := d.prepare(brief)
 	if err != nil {
 		return firstgood.Reply{}, err
+	}
+	if key := firstgood.IdempotencyKey(ctx); key != "" {
+		spec.Env = slices.Concat([]string{IdempotencyVariable + "=" + key}, spec.Env) // what is configured overrules it
 	}
 	result, err := process.Run(ctx, spec)
 	return d.collect(brief, result, err)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,6 +38,31 @@ func TestAttempt_TheEnvironmentIsAnAllowList(t *testing.T) {
 		}
 		if name == "OPENAI_API_KEY" || name == "HTTPS_PROXY" || name == "FIRSTGOOD_TEST_NOT_SET" {
 			t.Errorf("got %s", entry)
+		}
+	}
+}
+
+// A program can tell that it is run again for the same attempt.
+func TestS40_TheProgramGetsTheIdempotencyKey(t *testing.T) {
+	t.Setenv(IdempotencyVariable, "of an outer run")
+	d := build(t, program(t, "env"))
+	for _, key := range []string{"", "k-1", "k-1", "k-2"} {
+		ctx := t.Context()
+		if key != "" {
+			ctx = context.WithValue(ctx, firstgood.IdempotencyKeyContext{}, key)
+		}
+		reply, err := d.Attempt(ctx, firstgood.Text("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.SplitSeq(reply.Text, "\n") {
+			if value, ok := strings.CutPrefix(line, IdempotencyVariable+"="); ok {
+				got = append(got, value)
+			}
+		}
+		if key == "" && got != nil || key != "" && !slices.Equal(got, []string{key}) {
+			t.Errorf("for key %q: got %q", key, got)
 		}
 	}
 }
