@@ -85,15 +85,19 @@ func (e *Engine) plain(c *config.Criterion) (criteria.Rule, error) {
 // tailKept is how much of the end of a command's output is kept as its reason, in bytes of each of its outputs.
 const tailKept = 4 << 10
 
-// commandRule is a command of the user's own that decides by its exit status. It gets the whole environment.
+// commandRule is a command of the user's own that decides by its exit status. It gets the whole environment, so that
+// the secrets in there are blotted out of what it says.
 func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
-	argv := make([]string, len(c.Argv))
+	argv, shown := make([]string, len(c.Argv)), make([]string, len(c.Argv))
+	e.read = nil
 	for i, arg := range c.Argv {
 		var err error
-		if argv[i], err = arg.Expand(e.lookup); err != nil {
+		if argv[i], err = arg.Expand(e.reading); err != nil {
 			return nil, err
 		}
+		shown[i] = arg.String() // a variable may hold a secret
 	}
+	hidden := secretsOf(e.environ, e.read)
 	run := func(ctx context.Context, stdin string) (exit int, tail string, err error) {
 		if c.Timeout > 0 {
 			var cancel context.CancelFunc
@@ -101,18 +105,18 @@ func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
 			defer cancel()
 		}
 		result, err := process.Run(ctx, process.Spec{Argv: argv, Env: e.environ, Stdin: stdin, StderrTail: tailKept})
-		tail = strings.TrimSpace(ending(result.Stdout) + "\n" + ending(result.Stderr))
+		tail = strings.TrimSpace(ending(hidden.hide(string(result.Stdout), false)) + "\n" + ending(hidden.hide(string(result.Stderr), result.StderrCut)))
 		if err == nil && result.ExitCode < 0 {
 			err = errors.New(result.Status())
 		}
 		return result.ExitCode, tail, err
 	}
-	return criteria.Command(criteria.CommandConfig{Name: strings.Join(argv, " "), Run: run}), nil
+	return criteria.Command(criteria.CommandConfig{Name: strings.Join(shown, " "), Run: run}), nil
 }
 
-func ending(output []byte) string {
+func ending(output string) string {
 	if len(output) > tailKept {
 		output = output[len(output)-tailKept:]
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(string(output), ""))
+	return strings.TrimSpace(strings.ToValidUTF8(output, ""))
 }

@@ -35,7 +35,7 @@ type Engine struct {
 	delegates map[*config.Delegate]firstgood.Delegate[firstgood.Reply]
 	instances map[*config.Instance]runner
 	unusable  map[*config.Delegate]config.Problem
-	read      []string // what the variables hold that the delegate being built has read
+	read      []string // what the variables hold that the delegate or rule being built has read
 }
 
 // New returns an engine.

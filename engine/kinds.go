@@ -126,7 +126,8 @@ func (e *Engine) text(t config.Text) string {
 	return s
 }
 
-// reading looks a variable up for a delegate. What it holds may be a secret that a server repeats, so it is kept.
+// reading looks a variable up for a delegate or a rule. What it holds may be a secret that a server or program repeats,
+// so it is kept.
 func (e *Engine) reading(name string) (string, bool) {
 	value, ok := e.lookup(name)
 	if ok {

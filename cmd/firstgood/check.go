@@ -53,11 +53,21 @@ calls and how much time it takes at most, and what needs a judge. Nothing is run
 // unset tells of variables that are not set, which matter only to the runs that reach them.
 func unset(w io.Writer, file *config.File) {
 	var notes config.Problems
-	for _, d := range file.Delegates {
-		for _, problem := range d.Unset(os.LookupEnv) {
-			problem.Severity = config.SeverityNote
-			notes = append(notes, problem)
+	told := map[config.Pos]bool{}
+	note := func(problems config.Problems) {
+		for _, problem := range problems {
+			if !told[problem.Pos] {
+				told[problem.Pos] = true
+				problem.Severity = config.SeverityNote
+				notes = append(notes, problem)
+			}
 		}
+	}
+	for _, d := range file.Delegates {
+		note(d.Unset(os.LookupEnv))
+	}
+	for _, in := range file.Instances {
+		note(in.Unset(os.LookupEnv))
 	}
 	if len(notes) > 0 {
 		showProblems(w, notes)

@@ -166,11 +166,18 @@ starts all at once and cancels the rest. What is good is decided on the reply.
   firstgood run NAME "BRIEF"     run a pattern or a delegate of the file`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; firstgood --help lists the commands", args[0])
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			var known []string
+			for _, c := range cmd.Commands() {
+				known = append(known, c.Name())
+			}
+			if near := config.Nearest(args[0], known); near != "" {
+				return usagef("unknown command %q; did you mean %q?", args[0], near)
+			}
+			return usagef("unknown command %q; firstgood --help lists the commands", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

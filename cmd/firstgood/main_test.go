@@ -25,6 +25,7 @@ const patience = 30 * time.Second
 
 // TestMain runs the tests, or is one of the programs that they run: firstgood itself, and program.
 func TestMain(m *testing.M) {
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0") // else each process takes a second to end under -race
 	testscript.Main(m, map[string]func(){"firstgood": main, "program": program})
 }
 
@@ -38,12 +39,13 @@ func TestMain(m *testing.M) {
 //	lab key MODEL yes|no    an Authorization header came with each of those, or with none
 //	lab brief MODEL N       put the N-th brief of the model, from 1, on stdout
 //	exits N PROGRAM ARG…    run a program, which exits with N
-//	signal NAME PROCESS     send INT or TERM to a process in the background
+//	signal INT|TERM         send a signal to the last process in the background
 //	exits N                 so ended the process that was signalled last, which wait has waited for
 //	json PATH VALUE         stdout is one JSON object that has the value at the path; VALUE is JSON, or else a string, or
 //	                        :text, :object, :number, :list, :len N, :keys A,B,C
 //	awaitfile FILE          wait until there is the file
 //	gone FILE               wait until no process is left whose id is in the file
+//	slay FILE               kill the processes whose ids are in the file
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -51,6 +53,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 				env.Setenv(name, "")
 			}
@@ -59,7 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"lab": labCommand, "exits": exitsCommand, "signal": signalCommand, "json": jsonCommand,
-			"awaitfile": awaitFileCommand, "gone": goneCommand,
+			"awaitfile": awaitFileCommand, "gone": goneCommand, "slay": slayCommand,
 		},
 	})
 }
@@ -280,6 +283,17 @@ func goneCommand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, pid := range processesIn(ts.ReadFile(args[0])) {
 		if !eventually(func() bool { return !alive(pid) }) {
 			ts.Fatalf("process %d is still there", pid)
+		}
+	}
+}
+
+func slayCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: slay FILE")
+	}
+	for _, pid := range processesIn(ts.ReadFile(args[0])) {
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill()
 		}
 	}
 }

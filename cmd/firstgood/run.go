@@ -32,10 +32,13 @@ type runFlags struct {
 	timeout   time.Duration
 	json      bool
 	quiet     bool
+
+	given func(flag string) bool // whether a flag stands on the command line
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.given = flags.Changed
 	flags.StringVarP(&f.file, "file", "f", "firstgood.yaml", "the file that names delegates and patterns")
 	flags.StringVar(&f.brief, "brief", "", "the brief")
 	flags.StringVar(&f.briefFile, "brief-file", "", "a file that holds the brief; - is standard input")
@@ -71,12 +74,12 @@ firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 		},
 		ValidArgsFunction: completeNames(&f, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			brief, err := f.theBrief(t.in, args[1:])
-			if err != nil {
-				return err
-			}
 			if strings.ContainsRune(args[0], '/') || strings.HasSuffix(args[0], ".md") {
 				return usagef("%s is the name of a document; this version runs the patterns and delegates of a file", args[0])
+			}
+			brief, err := f.theBrief(cmd.Context(), t.in, args[1:])
+			if err != nil {
+				return err
 			}
 			file, err := f.load(t)
 			if err != nil {
@@ -130,7 +133,7 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 			if len(names) == 0 {
 				return usagef("%s needs the names of delegates before --: firstgood %s NAME… -- BRIEF", name, name)
 			}
-			brief, err := f.theBrief(t.in, rest)
+			brief, err := f.theBrief(cmd.Context(), t.in, rest)
 			if err != nil {
 				return err
 			}
@@ -174,7 +177,7 @@ func split(args []string, dash int) (names, brief []string) {
 }
 
 // theBrief returns the one brief that was given.
-func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, error) {
+func (f *runFlags) theBrief(ctx context.Context, stdin *os.File, args []string) (firstgood.Brief, error) {
 	var brief firstgood.Brief
 	var given []string
 	text := ""
@@ -184,7 +187,7 @@ func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, err
 	if len(args) == 1 {
 		given, text = append(given, "an argument"), args[0]
 	}
-	if f.brief != "" {
+	if f.given("brief") {
 		given, text = append(given, "--brief"), f.brief
 	}
 	inputs := make(map[string]string, len(f.inputs))
@@ -203,7 +206,7 @@ func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, err
 			given, text = append(given, "--input "+name), value
 		}
 	}
-	if f.briefFile != "" {
+	if f.given("brief-file") {
 		given = append(given, "--brief-file")
 	}
 	if len(given) > 1 {
@@ -211,14 +214,17 @@ func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, err
 	}
 	source := "the brief"
 	switch {
-	case f.briefFile != "" && f.briefFile != "-":
+	case f.given("brief-file") && f.briefFile != "-":
 		data, err := os.ReadFile(f.briefFile)
 		if err != nil {
 			return brief, usagef("cannot read the brief: %w", err)
 		}
 		text, source = string(data), f.briefFile
 	case f.briefFile == "-" || len(given) == 0 && stdin != nil && !term.IsTerminal(int(stdin.Fd())):
-		data, err := io.ReadAll(stdin)
+		data, err := readAll(ctx, stdin)
+		if cause, ok := errors.AsType[*interrupted](err); ok {
+			return brief, &exit{cause.status(), fmt.Errorf("%w while the brief was read from standard input", cause)}
+		}
 		if err != nil {
 			return brief, usagef("cannot read the brief from standard input: %w", err)
 		}
@@ -238,6 +244,25 @@ func (f *runFlags) theBrief(stdin *os.File, args []string) (firstgood.Brief, err
 		}
 	}
 	return brief, nil
+}
+
+// readAll reads to the end, or until ctx is done, and then returns its cause. Who types may end there.
+func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
+	type reading struct {
+		data []byte
+		err  error
+	}
+	done := make(chan reading, 1)
+	go func() {
+		data, err := io.ReadAll(from)
+		done <- reading{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // load reads the file. Its warnings are shown unless -q.
