@@ -167,6 +167,9 @@ func (r *run[R]) Call(i int) {
 		a.timer = time.AfterFunc(slot.limit, a.expire)
 	}
 	r.attempts[i] = a
+	if r.expired {
+		a.cancel(r.limit)
+	}
 	r.mu.Unlock()
 	if r.in.cfg.Inline {
 		r.inline = a
