@@ -35,6 +35,9 @@ func (p *painter) paint(lines []line, cols, rows int) {
 	var b strings.Builder
 	b.WriteString(startFrame)
 	p.top(&b, cols, rows)
+	if cols != p.cols { // a terminal may remember that a line goes on in the next until all of it is erased
+		b.WriteString("\x1b[J")
+	}
 	p.block(&b, lines)
 	b.WriteString("\x1b[J" + endFrame)
 	p.write(b.String())

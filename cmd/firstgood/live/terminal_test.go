@@ -98,13 +98,12 @@ func (t *terminal) escape(arg string, final byte) {
 		if line := &t.lines[t.y]; len(line.cells) > t.x {
 			line.cells = line.cells[:t.x]
 		}
-		t.lines[t.y].wrapped = false
-	case all == "J":
-		if line := &t.lines[t.y]; len(line.cells) > t.x {
-			line.cells = line.cells[:t.x]
+		if t.x == 0 { // some terminals remember that a line goes on until all of it is erased
+			t.lines[t.y].wrapped = false
 		}
+	case all == "J":
+		t.escape("", 'K')
 		t.lines = t.lines[:t.y+1]
-		t.lines[t.y].wrapped = false
 	case all == "?7l", all == "?7h":
 		t.nowrap = final == 'l'
 	case all == "?25l", all == "?25h":
