@@ -83,9 +83,7 @@ func built(t *testing.T) func(in *Instance[string], err error) *Instance[string]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !in.cfg.Inline {
-			in.ready = synctest.Wait
-		}
+		in.ready = synctest.Wait
 		return in
 	}
 }

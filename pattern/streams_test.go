@@ -316,6 +316,7 @@ func TestForeignRepliesAreHeldAndDiscardedByHooks(t *testing.T) {
 		if _, err := in.Run(t.Context(), question); !errors.Is(err, firstgood.ErrNoWinner) {
 			t.Fatal(err)
 		}
+		_ = in.Drain(t.Context())
 		s.wantClosedOnce(t, "a", "c")
 	})
 }
