@@ -2,14 +2,16 @@
 //
 // A [Classifier] turns a status, headers, a body and a Go error into a *[firstgood.Error]. The evidence is weighed in
 // this order: the error code in the body, the words of its message (on 200, 400, 413 and 422 alone, since elsewhere
-// the status is worth more), the status, the error's type. A 200 that holds an error object is that error. What each
-// piece of evidence means is a table of [Rule] values, which a [Config] puts its own rules in front of.
+// the status is worth more), the status, the error's type. A 200 that holds an error object is that error, and so is a
+// frame of a stream. What each piece of evidence means is a table of [Rule] values, which a [Config] puts its own rules
+// in front of.
 //
-// [Retry] tries again what may pass, [Read] and [Decode] read a body and tell one that stops short from one that is
-// wrong.
+// [Retry] tries again what may pass, and [WithRetries] does so for any delegate; [Read] and [Decode] read a body and
+// tell one that stops short from one that is wrong.
 package failure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +109,9 @@ func (e *ServerError) Error() string {
 // of 300 or more outweighs err. An err that has a *[firstgood.Error] in its chain is returned as that. The failure
 // wraps a *[ServerError], or err where that is what it is. Its texts hold no query, user or password of a URL, no
 // header, and none of the secrets.
+//
+// RetryAfter is what the header says (retry-after-ms, or retry-after as seconds or a date), else the details of the
+// error object, else its message.
 func (c *Classifier) Classify(status int, header http.Header, body []byte, err error) *firstgood.Error {
 	var f *firstgood.Error
 	switch object, found := errorObject(status, body); {
@@ -132,8 +137,10 @@ func (c *Classifier) Classify(status int, header http.Header, body []byte, err e
 
 // weigh applies the rules to what the other side said.
 func (c *Classifier) weigh(status int, header http.Header, e evidence) *firstgood.Error {
-	said := &ServerError{Code: c.line(e.code, 100), Type: c.line(e.kind, 100), Message: c.line(e.message, 400)}
-	said.final = header.Get("X-Should-Retry") == "false"
+	said := &ServerError{Type: c.line(e.kind, 100), Message: c.line(e.message, 400), final: header.Get("X-Should-Retry") == "false"}
+	if len(e.codes) > 0 {
+		said.Code = c.line(e.codes[0], 100)
+	}
 	f := &firstgood.Error{Kind: firstgood.KindError, Reason: said.Error(), Err: said}
 	if status >= 300 {
 		f.Reason = statusLine(status)
@@ -147,6 +154,10 @@ func (c *Classifier) weigh(status int, header http.Header, e evidence) *firstgoo
 			said.final = said.final || r.Final
 			break
 		}
+	}
+	f.RetryAfter = cmp.Or(retryAfter(header), e.wait)
+	if f.RetryAfter == 0 && (f.Kind == firstgood.KindRateLimited || f.Kind == firstgood.KindUnavailable) {
+		f.RetryAfter = inWords(e.message)
 	}
 	return f
 }

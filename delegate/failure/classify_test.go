@@ -94,7 +94,7 @@ var responses = []struct {
 	{"400 with a message", 400, `{"error":{"message":"Unknown parameter: 'x'.","type":"invalid_request_error","param":"x","code":"unknown_parameter"}}`, firstgood.KindBadRequest, "400 Bad Request: Unknown parameter: 'x'. (unknown_parameter)"},
 	{"422", 422, `{"detail":[{"loc":["body"],"msg":"field required","type":"value_error"}]}`, firstgood.KindBadRequest, "422 Unprocessable Entity: field required"},
 	{"404", 404, `404 page not found`, firstgood.KindError, "404 Not Found"},
-	{"404 of ollama", 404, `{"error":"model 'x' not found"}`, firstgood.KindError, "404 Not Found: model 'x' not found"},
+	{"404 of a model", 404, `{"error":"model 'x' not found"}`, firstgood.KindBadRequest, "404 Not Found: model 'x' not found"},
 	{"302", 302, ``, firstgood.KindError, "302 Found"},
 	{"418", 418, `{"message":"short and stout"}`, firstgood.KindError, "418 I'm a teapot: short and stout"},
 	{"vllm", 400, `{"object":"error","message":"bad","type":"BadRequestError","param":null,"code":400}`, firstgood.KindBadRequest, "400 Bad Request: bad (BadRequestError)"},
@@ -192,6 +192,32 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+func TestWindowInWords(t *testing.T) {
+	for message, want := range map[string]time.Duration{
+		"Please try again in 6ms. Visit the page":   6 * time.Millisecond,
+		"Please try again in 1h2m3.5s.":             time.Hour + 2*time.Minute + 3500*time.Millisecond,
+		"please retry in 36.429760048s.":            36429760048,
+		"Please retry after 1 second":               time.Second,
+		"Try again in 2.5 minutes":                  150 * time.Second,
+		"retry after 2 HOURS":                       2 * time.Hour,
+		"try again in a moment":                     0,
+		"try again in 5":                            0,
+		"try again in 5 apples":                     0,
+		"try again in 5sections":                    0,
+		"Retry after 99999999999999999999 seconds":  1<<63 - 1,
+		"retry in 99999999999999999999h":            0,
+		"the window is 20s, so you may retry later": 0,
+	} {
+		if got := inWords(message); got != want {
+			t.Errorf("%q: got %v, want %v", message, got, want)
+		}
+	}
+	// It counts where waiting helps, and nowhere else.
+	if f := classifier(t, Config{}).Classify(400, nil, []byte(`{"error":"bad, try again in 5s"}`), nil); f.RetryAfter != 0 {
+		t.Errorf("a bad request is to be tried after %v", f.RetryAfter)
+	}
+}
+
 // S11: a context overflow worded by a server that no one has met.
 func TestS11_RulesAreConfigurable(t *testing.T) {
 	body := []byte(`{"error":{"message":"Der Text ist zu lang","code":"rate_limit_exceeded"}}`)
@@ -247,7 +273,7 @@ func TestBuiltinRowsAreReached(t *testing.T) {
 		if r.Message != "" {
 			continue // their words are tried in the tests above
 		}
-		e := evidence{status: r.Status, code: r.Code, kind: r.Type}
+		e := evidence{status: r.Status, codes: []string{r.Code}, kind: r.Type}
 		if e.status < 100 {
 			e.status = max(200, 100*r.Status)
 		}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"net/http"
-	"strconv"
+	"io"
+	"reflect"
+	"slices"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"github.com/firstgood/firstgood"
 )
@@ -17,33 +18,95 @@ import (
 const MaxWait = 60 * time.Second
 
 // Retry calls try, and again up to retries times as long as its failure is one that may pass: rate_limited,
-// unavailable, truncated or timeout, and not final by its rule or by the header x-should-retry. Before each new try
-// it waits as long as the other side asked for, else about 0.5 s, then 1 s, doubling up to 8 s. It returns the
-// failure at once where it would have to wait past ctx's deadline, or longer than [MaxWait]. When ctx ends, the
-// failure is that of [Stopped].
+// unavailable, truncated or timeout, and neither fatal nor final by its rule or by the header x-should-retry. Before each
+// new try it waits as long as the other side asked for, else about 0.5 s, then 1 s, doubling up to 8 s, each a quarter
+// more or less. It returns the failure at once where it would have to wait past ctx's deadline, or longer than
+// [MaxWait]. When ctx ends during a wait, the failure is that of [Stopped].
 //
-// What failed tries have used is added to the usage of what is returned, which is unknown after one that was truncated or
-// timed out and did not say.
-func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)) (firstgood.Reply, error) {
+// The kind of an error that is no *[firstgood.Error] is that of [firstgood.FailureOf]. What failed tries have used is
+// added to the usage of the failure that is returned, or of the reply where that is a [firstgood.Reply]; it is unknown
+// after one that was truncated or timed out and did not say. A reply beside an error is closed, but for the last, which
+// is returned.
+func Retry[R any](ctx context.Context, retries int, try func() (R, error)) (R, error) {
+	return retry(ctx, retries, nil, try)
+}
+
+// WithRetries returns d with up to retries more tries in each of its attempts, as by [Retry]: under the attempt's
+// context, so that its deadline holds for all of them, and its idempotency key is the same. Kinds are further kinds that
+// may pass, such as [firstgood.KindError] for a program that fails now and then. For no retries it returns d.
+func WithRetries[R any](d firstgood.Delegate[R], retries int, kinds ...firstgood.Kind) firstgood.Delegate[R] {
+	if retries <= 0 {
+		return d
+	}
+	return retrying[R]{d, retries, slices.Clone(kinds)}
+}
+
+type retrying[R any] struct {
+	firstgood.Delegate[R]
+	retries int
+	kinds   []firstgood.Kind
+}
+
+func (d retrying[R]) Attempt(ctx context.Context, brief firstgood.Brief) (R, error) {
+	return retry(ctx, d.retries, d.kinds, func() (R, error) { return d.Delegate.Attempt(ctx, brief) })
+}
+
+func (d retrying[R]) AttemptTimeout() time.Duration {
+	if inner, ok := d.Delegate.(firstgood.Limited); ok {
+		return inner.AttemptTimeout()
+	}
+	return 0
+}
+
+func (d retrying[R]) Nests() bool {
+	inner, ok := d.Delegate.(interface{ Nests() bool })
+	return ok && inner.Nests()
+}
+
+func (d retrying[R]) Drain(ctx context.Context) error {
+	if inner, ok := d.Delegate.(firstgood.Drainer); ok {
+		return inner.Drain(ctx)
+	}
+	return nil
+}
+
+func (d retrying[R]) Close() error {
+	if inner, ok := d.Delegate.(io.Closer); ok {
+		return inner.Close()
+	}
+	return nil
+}
+
+// retry has a loop of its own around the library's pauses: the library's loop gives up the failure for the context's
+// cause when that ends a wait, knows no longest wait, and counts no usage.
+func retry[R any](ctx context.Context, retries int, kinds []firstgood.Kind, try func() (R, error)) (R, error) {
 	var spent firstgood.Usage
+	var pauses *backoff.ExponentialBackOff
 	for n := 0; ; n++ {
 		reply, err := try()
 		if err == nil {
-			reply.Usage = add(spent, reply.Usage)
+			if r, ok := any(&reply).(*firstgood.Reply); ok {
+				r.Usage = add(spent, r.Usage)
+			}
 			return reply, nil
 		}
-		var f *firstgood.Error
-		if !errors.As(err, &f) {
-			return firstgood.Reply{}, err
+		f, err := total(err, spent)
+		spent = f.Usage
+		if n >= retries || ctx.Err() != nil || !mayPass(f, kinds) {
+			return reply, err
 		}
-		total := *f
-		total.Usage = add(spent, cost(f))
-		err, f, spent = &total, &total, total.Usage
-		wait := pause(f, n)
-		deadline, limited := ctx.Deadline()
-		if n >= retries || ctx.Err() != nil || !mayPass(f) || wait > MaxWait || limited && time.Until(deadline) <= wait {
-			return firstgood.Reply{}, err
+		wait := f.RetryAfter
+		if wait == 0 {
+			if pauses == nil {
+				// The jitter keeps those who failed together from coming back together.
+				pauses = &backoff.ExponentialBackOff{InitialInterval: 500 * time.Millisecond, Multiplier: 2, MaxInterval: 8 * time.Second, RandomizationFactor: 0.25}
+			}
+			wait = pauses.NextBackOff()
 		}
+		if deadline, limited := ctx.Deadline(); wait > MaxWait || limited && time.Until(deadline) <= wait {
+			return reply, err
+		}
+		discard(reply)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -52,9 +115,28 @@ func Retry(ctx context.Context, retries int, try func() (firstgood.Reply, error)
 			stopped := Stopped(ctx)
 			stopped.Reason = fmt.Sprintf("%s; try %d of %d: %s", stopped.Reason, n+1, retries+1, f.Error())
 			stopped.Status, stopped.Usage = f.Status, spent
-			return firstgood.Reply{}, stopped
+			var none R
+			return none, stopped
 		}
 	}
+}
+
+// total describes err with what it and the tries before it have used. Err itself is returned where that adds nothing.
+func total(err error, spent firstgood.Usage) (*firstgood.Error, error) {
+	var own *firstgood.Error
+	if !errors.As(err, &own) {
+		said := firstgood.FailureOf("", 0, err)
+		own = &firstgood.Error{Kind: said.Kind, Reason: said.Reason, Err: err}
+		var metered firstgood.Metered
+		if errors.As(err, &metered) {
+			own.Usage = metered.Used()
+		}
+	}
+	f := *own
+	if f.Usage = add(spent, cost(own)); f.Usage == own.Usage {
+		return &f, err
+	}
+	return &f, &f
 }
 
 // cost is what the failure says that it has cost. One that came while the other side was at work has cost something that
@@ -78,28 +160,23 @@ func add(u, v firstgood.Usage) firstgood.Usage {
 	return u.Add(v)
 }
 
-func mayPass(f *firstgood.Error) bool {
+func mayPass(f *firstgood.Error, kinds []firstgood.Kind) bool {
 	var said *ServerError
-	if errors.As(f, &said) && said.final {
+	if f.Fatal || errors.As(f, &said) && said.final {
 		return false
 	}
 	switch f.Kind {
 	case firstgood.KindRateLimited, firstgood.KindUnavailable, firstgood.KindTruncated, firstgood.KindTimeout:
 		return true
 	}
-	return false
+	return slices.Contains(kinds, f.Kind)
 }
 
-// pause is the wait after the failure of try n. The jitter keeps those who failed together from coming back together.
-func pause(f *firstgood.Error, n int) time.Duration {
-	if f.RetryAfter > 0 {
-		return f.RetryAfter
+// discard closes what came beside an error, where that is something.
+func discard[R any](reply R) {
+	if closer, ok := any(reply).(io.Closer); ok && !reflect.ValueOf(&reply).Elem().IsZero() {
+		_ = closer.Close()
 	}
-	wait := 8 * time.Second
-	if n < 4 {
-		wait = 500 * time.Millisecond << n
-	}
-	return wait - rand.N(wait/4)
 }
 
 // Stopped returns the failure of an attempt whose ctx has ended, or nil when it has not. It wraps ctx's cause, and is
@@ -114,37 +191,4 @@ func Stopped(ctx context.Context) *firstgood.Error {
 		f.Kind = firstgood.KindTimeout
 	}
 	return f
-}
-
-// retryAfter reads how long the other side asks to be left alone: retry-after-ms, or retry-after in seconds or as an
-// HTTP date, which is taken against the header's own date where there is one. It returns 0 when there is nothing to read.
-func retryAfter(header http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
-		return duration(ms, time.Millisecond)
-	}
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return duration(seconds, time.Second)
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return max(0, at.Sub(now))
-}
-
-// duration returns n units, 0 for less than none, and the longest duration for what has no room.
-func duration(n float64, unit time.Duration) time.Duration {
-	switch ns := n * float64(unit); {
-	case !(ns > 0): // NaN too
-		return 0
-	case ns >= math.MaxInt64:
-		return math.MaxInt64
-	default:
-		return time.Duration(ns)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,8 +81,8 @@ func TestRetryWaits(t *testing.T) {
 		if err != nil || reply.Text != "yes" || tries != 7 {
 			t.Fatalf("got %q, %v after %d tries", reply.Text, err, tries)
 		}
-		// 0.5 + 1 + 2 + 4 + 8, each up to a quarter less, and the 60 s as asked for
-		if took := time.Since(start); took > 75500*time.Millisecond || took < 71625*time.Millisecond {
+		// 0.5 + 1 + 2 + 4 + 8, each a quarter more or less, and the 60 s as asked for
+		if took := time.Since(start); took > 79376*time.Millisecond || took < 71624*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
 	})
@@ -131,6 +132,112 @@ func TestS16_RetriesEndAtTheDeadline(t *testing.T) {
 				t.Errorf("got %s: %v", f.Kind, err)
 			}
 		})
+	})
+}
+
+// S16, S40: a delegate of any kind with retries: one deadline and one idempotency key for all of its tries.
+func TestS16_WithRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var keys []string
+		flaky := firstgood.Func("flaky", func(ctx context.Context, _ firstgood.Brief) (string, error) {
+			keys = append(keys, firstgood.IdempotencyKey(ctx))
+			select {
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			case <-time.After(6 * time.Second):
+				return "", errors.New("exit status 1")
+			}
+		})
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), firstgood.IdempotencyKeyContext{}, "k"), 20*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := WithRetries(flaky, 3, firstgood.KindError).Attempt(ctx, firstgood.Text("b"))
+		// Three tries of 6 s with 0.5 s and 1 s between them, a quarter more or less, leave no room for a fourth.
+		if took := time.Since(start); err == nil || err.Error() != "exit status 1" || took > 19876*time.Millisecond || took < 19124*time.Millisecond {
+			t.Errorf("got %v after %v", err, took)
+		}
+		if want := []string{"k", "k", "k"}; !slices.Equal(keys, want) {
+			t.Errorf("got the keys %q, want %q", keys, want)
+		}
+	})
+}
+
+// resting is a delegate with all that a delegate may have.
+type resting struct {
+	firstgood.Delegate[string]
+	drained, closed int
+}
+
+func (d *resting) AttemptTimeout() time.Duration { return time.Minute }
+func (d *resting) Nests() bool                   { return true }
+func (d *resting) Drain(context.Context) error   { d.drained++; return nil }
+func (d *resting) Close() error                  { d.closed++; return nil }
+
+func TestWithRetriesIsWhatItWraps(t *testing.T) {
+	bare := firstgood.Func("bare", func(context.Context, firstgood.Brief) (string, error) { return "", errors.New("no") })
+	inner := &resting{Delegate: bare}
+	d := WithRetries[string](inner, 2)
+	if d.Name() != "bare" || d.(firstgood.Limited).AttemptTimeout() != time.Minute || !d.(interface{ Nests() bool }).Nests() {
+		t.Errorf("got %+v", d)
+	}
+	_, _ = d.(firstgood.Drainer).Drain(t.Context()), d.(io.Closer).Close()
+	if inner.drained != 1 || inner.closed != 1 {
+		t.Errorf("drained %d times, closed %d times", inner.drained, inner.closed)
+	}
+	d = WithRetries(bare, 2)
+	if d.(firstgood.Limited).AttemptTimeout() != 0 || d.(interface{ Nests() bool }).Nests() || d.(firstgood.Drainer).Drain(t.Context()) != nil || d.(io.Closer).Close() != nil {
+		t.Error("a bare delegate has got something")
+	}
+	if _, same := WithRetries[string](inner, 0).(*resting); !same {
+		t.Error("without retries there is nothing to wrap")
+	}
+	if _, err := d.Attempt(t.Context(), firstgood.Text("b")); err == nil || err.Error() != "no" {
+		t.Errorf("got %v, want the delegate's own error", err)
+	}
+}
+
+func TestRetryOfForeignErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name  string
+			err   error
+			kinds []firstgood.Kind
+			tries int
+			kind  firstgood.Kind
+		}{
+			{"an error", errors.New("exit status 1"), nil, 1, firstgood.KindError},
+			{"an error that may pass", errors.New("exit status 1"), []firstgood.Kind{firstgood.KindError}, 3, firstgood.KindError},
+			{"S19: a deadline of its own", context.DeadlineExceeded, nil, 3, firstgood.KindTimeout},
+			{"one that ends the run", &firstgood.Error{Kind: firstgood.KindUnavailable, Fatal: true}, nil, 1, firstgood.KindUnavailable},
+			{"a run that was stopped", &firstgood.NoWinnerError{Status: firstgood.StatusStopped}, nil, 1, firstgood.KindExhausted},
+		} {
+			tries := 0
+			d := WithRetries(firstgood.Func("d", func(context.Context, firstgood.Brief) (string, error) { tries++; return "", c.err }), 2, c.kinds...)
+			_, err := d.Attempt(t.Context(), firstgood.Text("b"))
+			if f := firstgood.FailureOf("d", 0, err); tries != c.tries || f.Kind != c.kind || !errors.Is(err, c.err) {
+				t.Errorf("%s: got %d tries and %s: %v", c.name, tries, f.Kind, err)
+			}
+		}
+	})
+}
+
+type handle struct{ closed *int }
+
+func (h *handle) Close() error { *h.closed++; return nil }
+
+// S36: what comes beside an error that is tried again is closed once, and the last is the caller's to close.
+func TestS36_RetryClosesWhatComesBesideAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed, tries := 0, 0
+		reply, err := Retry(t.Context(), 2, func() (*handle, error) {
+			if tries++; tries == 2 {
+				return nil, &firstgood.Error{Kind: firstgood.KindUnavailable}
+			}
+			return &handle{&closed}, &firstgood.Error{Kind: firstgood.KindUnavailable}
+		})
+		if err == nil || reply == nil || closed != 1 || tries != 3 {
+			t.Errorf("got %v, %v, closed %d after %d tries", reply, err, closed, tries)
+		}
 	})
 }
 
