@@ -233,7 +233,7 @@ func TestFailures(t *testing.T) {
 		usage  firstgood.Usage
 	}{
 		{"429", Config{}, 429, `{"error":{"message":"slow","code":"rate_limit_exceeded"}}`, firstgood.KindRateLimited, "429 Too Many Requests: slow (rate_limit_exceeded)", firstgood.Usage{}},
-		{"error that is no object of OpenAI's", Config{}, 404, `{"error":"model 'x' not found"}`, firstgood.KindError, "404 Not Found: model 'x' not found", firstgood.Usage{}},
+		{"error that is no object of OpenAI's", Config{}, 404, `{"error":"model 'x' not found"}`, firstgood.KindBadRequest, "404 Not Found: model 'x' not found", firstgood.Usage{}},
 		{"page", Config{}, 502, `<html>`, firstgood.KindUnavailable, "502 Bad Gateway", firstgood.Usage{}},
 		{"S10: policy", Config{}, 400, `{"error":{"message":"no","code":"content_policy_violation"}}`, firstgood.KindRefused, "400 Bad Request: no (content_policy_violation)", firstgood.Usage{}},
 		{"ok-but-error-body", Config{}, 200, `{"error":{"message":"out","code":"insufficient_quota"}}`, firstgood.KindRateLimited, "out (insufficient_quota)", firstgood.Usage{}},
