@@ -14,11 +14,29 @@ import (
 // *[firstgood.Error] of [firstgood.KindError]; any other error is that of body. What was read so far is returned with
 // it.
 func Read(body io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	if int64(len(data)) > limit {
-		return data[:limit], fault(firstgood.KindError, nil, "the reply is larger than the limit of %d bytes", limit)
+	return io.ReadAll(Limit(body, limit))
+}
+
+// Limit returns a reader of body's first limit bytes, which must be less than the largest int64. Where body goes on
+// after them, it fails with a *[firstgood.Error] of [firstgood.KindError].
+func Limit(body io.Reader, limit int64) io.Reader { return &limited{body, limit, limit} }
+
+type limited struct {
+	body        io.Reader
+	limit, left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1] // the one more tells a body that goes on from one that ends
 	}
-	return data, err
+	n, err := l.body.Read(p)
+	if int64(n) > l.left {
+		n, l.left = int(l.left), 0
+		return n, fault(firstgood.KindError, nil, "the reply is larger than the limit of %d bytes", l.limit)
+	}
+	l.left -= int64(n)
+	return n, err
 }
 
 // Decode reads the JSON document data into value. Data that stops short is [firstgood.KindTruncated], and what is no

@@ -21,14 +21,21 @@ const MaxWait = 60 * time.Second
 // unavailable, truncated or timeout, and neither fatal nor final by its rule or by the header x-should-retry. Before each
 // new try it waits as long as the other side asked for, else about 0.5 s, then 1 s, doubling up to 8 s, each a quarter
 // more or less. It returns the failure at once where it would have to wait past ctx's deadline, or longer than
-// [MaxWait]. When ctx ends during a wait, the failure is that of [Stopped].
+// [MaxWait]. When ctx ends, during a try that then fails or during a wait, the failure is that of [Stopped].
 //
 // The kind of an error that is no *[firstgood.Error] is that of [firstgood.FailureOf]. What failed tries have used is
 // added to the usage of the failure that is returned, or of the reply where that is a [firstgood.Reply]; it is unknown
 // after one that was truncated or timed out and did not say. A reply beside an error is closed, but for the last, which
 // is returned.
 func Retry[R any](ctx context.Context, retries int, try func() (R, error)) (R, error) {
-	return retry(ctx, retries, nil, try)
+	return retry(ctx, retries, nil, func() (R, error) {
+		reply, err := try()
+		if stopped := Stopped(ctx); err != nil && stopped != nil {
+			stopped.Usage = used(err)
+			err = stopped
+		}
+		return reply, err
+	})
 }
 
 // WithRetries returns d with up to retries more tries in each of its attempts, as by [Retry]: under the attempt's
@@ -126,17 +133,22 @@ func total(err error, spent firstgood.Usage) (*firstgood.Error, error) {
 	var own *firstgood.Error
 	if !errors.As(err, &own) {
 		said := firstgood.FailureOf("", 0, err)
-		own = &firstgood.Error{Kind: said.Kind, Reason: said.Reason, Err: err}
-		var metered firstgood.Metered
-		if errors.As(err, &metered) {
-			own.Usage = metered.Used()
-		}
+		own = &firstgood.Error{Kind: said.Kind, Reason: said.Reason, Usage: used(err), Err: err}
 	}
 	f := *own
 	if f.Usage = add(spent, cost(own)); f.Usage == own.Usage {
 		return &f, err
 	}
 	return &f, &f
+}
+
+// used is what err says that it has cost.
+func used(err error) firstgood.Usage {
+	var metered firstgood.Metered
+	if errors.As(err, &metered) {
+		return metered.Used()
+	}
+	return firstgood.Usage{}
 }
 
 // cost is what the failure says that it has cost. One that came while the other side was at work has cost something that

@@ -98,6 +98,15 @@ func notInToken(r rune) bool {
 	return r <= ' ' || r >= 0x7F || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
 }
 
+// AddIdempotencyKey adds the [firstgood.IdempotencyKey] of the request's context, where there is one, as the header
+// Idempotency-Key, unless the request has such a header already.
+func AddIdempotencyKey(request *http.Request) {
+	const name = "Idempotency-Key"
+	if key := firstgood.IdempotencyKey(request.Context()); key != "" && request.Header.Get(name) == "" {
+		request.Header.Set(name, key)
+	}
+}
+
 // CheckValue returns an error, which does not hold the value, when it cannot be sent in a header.
 func CheckValue(value string) error {
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }) {

@@ -134,7 +134,8 @@ func (d *Delegate) Close() error {
 	return nil
 }
 
-// Attempt sends one request, and more as Retries allows. A string in the reply becomes Text, any other JSON value
+// Attempt sends one request, and more as Retries allows, each with the attempt's idempotency key; see
+// [AddIdempotencyKey]. A string in the reply becomes Text, any other JSON value
 // JSON. Without a Result the whole body is the reply: a JSON value where its media type says so, else text; an empty
 // body is an empty text. The usage is unknown.
 //
@@ -157,13 +158,7 @@ func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 			return firstgood.Reply{}, badRequest(err)
 		}
 	}
-	return failure.Retry(ctx, d.retries, func() (firstgood.Reply, error) {
-		reply, err := d.call(ctx, address, body)
-		if stopped := failure.Stopped(ctx); err != nil && stopped != nil {
-			err = stopped
-		}
-		return reply, err
-	})
+	return failure.Retry(ctx, d.retries, func() (firstgood.Reply, error) { return d.call(ctx, address, body) })
 }
 
 func badRequest(err error) *firstgood.Error {
@@ -181,6 +176,7 @@ func (d *Delegate) call(ctx context.Context, address string, body []byte) (first
 		return firstgood.Reply{}, badRequest(errors.New("the url with the brief in it is not valid"))
 	}
 	request.Header, request.Host = d.header.Clone(), d.host
+	AddIdempotencyKey(request)
 	response, err := d.client.Do(request)
 	if err != nil {
 		return firstgood.Reply{}, d.classifier.Classify(0, nil, nil, err)

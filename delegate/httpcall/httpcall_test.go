@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -283,6 +284,30 @@ func TestRetries(t *testing.T) {
 	})
 	if reply, err := d.Attempt(t.Context(), firstgood.Text("again")); err != nil || reply.Text != `"again"` || requests != 3 {
 		t.Errorf("got %q, %v after %d requests", reply.Text, err, requests)
+	}
+}
+
+// S40: each request of an attempt carries the same key, which the file's own header overrules.
+func TestS40_IdempotencyKey(t *testing.T) {
+	var keys []string
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		w.Header().Set("Retry-After-Ms", "1")
+		w.WriteHeader(503)
+	}
+	ctx := context.WithValue(t.Context(), firstgood.IdempotencyKeyContext{}, "k-1")
+	for _, c := range []struct {
+		ctx     context.Context
+		headers map[string]string
+		want    string
+	}{{t.Context(), nil, ""}, {ctx, nil, "k-1"}, {ctx, map[string]string{"idempotency-key": "mine"}, "mine"}} {
+		keys = nil
+		if _, err := serve(t, Config{Retries: 2, Headers: c.headers}, handler).Attempt(c.ctx, firstgood.Text("b")); err == nil {
+			t.Fatal("got no failure")
+		}
+		if want := []string{c.want, c.want, c.want}; !slices.Equal(keys, want) {
+			t.Errorf("got the keys %q, want %q", keys, want)
+		}
 	}
 }
 
