@@ -68,7 +68,7 @@ func (e *Engine) plain(c *config.Criterion) (criteria.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge, err := e.bind(c.Judge)
+	judge, err := e.judge(c.Judge)
 	if err != nil {
 		return nil, err
 	}

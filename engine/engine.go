@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/firstgood/firstgood"
@@ -34,8 +36,9 @@ type Engine struct {
 	client    *http.Client
 	delegates map[*config.Delegate]firstgood.Delegate[firstgood.Reply]
 	instances map[*config.Instance]runner
-	unusable  map[*config.Delegate]config.Problem
-	read      []string // what the variables hold that the delegate or rule being built has read
+	judges    map[any]*judge                       // by keyOf
+	unusable  map[*config.Delegate]config.Problems // what keeps delegates from starting here
+	read      []string                             // what the variables hold that the delegate or rule being built has read
 }
 
 // New returns an engine.
@@ -44,7 +47,8 @@ func New(cfg Config) *Engine {
 		lookup: cfg.Lookup, environ: cfg.Environ, client: cfg.HTTPClient,
 		delegates: map[*config.Delegate]firstgood.Delegate[firstgood.Reply]{},
 		instances: map[*config.Instance]runner{},
-		unusable:  map[*config.Delegate]config.Problem{},
+		judges:    map[any]*judge{},
+		unusable:  map[*config.Delegate]config.Problems{},
 	}
 	if e.lookup == nil {
 		e.lookup = os.LookupEnv
@@ -75,11 +79,13 @@ type Bound struct {
 	pattern string // "" for a delegate that is run by its name
 	grace   time.Duration
 	run     runner
+	judges  []*judge
 }
 
 // Bind makes what ref names ready to run. A delegate runs as a chain of one. Timeout, when not 0, takes the place of
 // the run's own. The error is [config.Problems] when no delegate of the run could start, or when a judge could
-// not: variables of the environment and keys matter only where a run reaches.
+// not: variables of the environment and keys matter only where a run reaches. An instance can start when one of its
+// members can, and its judges.
 func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 	b := &Bound{name: ref.Name}
 	in := ref.Instance
@@ -101,31 +107,22 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 	if b.run, err = e.instance(in); err != nil {
 		return nil, err
 	}
-	members, judges := reach(in)
-	usable := false
-	var judgeless config.Problems
-	for _, d := range members {
+	delegates, judges := partsOf(in)
+	if problems := e.blocked(config.Ref{Instance: in}); len(problems) > 0 {
+		return nil, problems
+	}
+	for _, ref := range judges {
+		if problems := e.blocked(ref); len(problems) > 0 {
+			return nil, problems
+		}
+		b.judges = append(b.judges, e.judges[keyOf(ref)])
+	}
+	for _, d := range delegates {
 		b.grace = max(b.grace, graceOf(d))
-		if problem, ok := e.unusable[d]; ok {
+		for _, problem := range e.unusable[d] {
+			problem.Severity = config.SeverityWarning
 			b.Warnings = append(b.Warnings, problem)
-		} else {
-			usable = true
 		}
-	}
-	for _, d := range judges {
-		b.grace = max(b.grace, graceOf(d))
-		if problem, ok := e.unusable[d]; ok {
-			judgeless = append(judgeless, problem)
-		}
-	}
-	switch {
-	case len(judgeless) > 0:
-		return nil, judgeless
-	case !usable && len(members) > 0:
-		return nil, b.Warnings
-	}
-	for i := range b.Warnings {
-		b.Warnings[i].Severity = config.SeverityWarning
 	}
 	return b, nil
 }
@@ -136,34 +133,99 @@ func alone(ref config.Ref) *config.Instance {
 		Slots: []config.Slot{{Name: "chain", List: true, Members: []config.Ref{ref}}}}
 }
 
-// reach returns the delegates that may attempt something in a run of in, and those that may judge.
-func reach(in *config.Instance) (members, judges []*config.Delegate) {
-	seen := map[*config.Delegate]bool{}
-	for _, slot := range in.Slots {
-		for _, ref := range slot.Members {
-			inner, innerJudges := []*config.Delegate{ref.Delegate}, []*config.Delegate(nil)
-			if ref.Instance != nil {
-				inner, innerJudges = reach(ref.Instance)
+// partsOf returns what a run of an instance may call, each once: every delegate, and of those and the instances in it
+// all that weigh replies.
+func partsOf(in *config.Instance) (delegates []*config.Delegate, judges []config.Ref) {
+	seen, weighs := map[any]bool{}, map[any]bool{}
+	var add func(config.Ref)
+	add = func(ref config.Ref) {
+		key := keyOf(ref)
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		if ref.Delegate != nil {
+			delegates = append(delegates, ref.Delegate)
+			return
+		}
+		for member := range membersOf(ref.Instance) {
+			add(member)
+		}
+		for by := range judgesOf(ref.Instance) {
+			if key := keyOf(by); !weighs[key] {
+				weighs[key] = true
+				judges = append(judges, by)
 			}
-			members, judges = append(members, inner...), append(judges, innerJudges...)
+			add(by)
 		}
 	}
-	for _, d := range members {
-		seen[d] = true
-	}
-	for _, d := range in.Reach() {
-		if !seen[d] {
-			judges = append(judges, d)
+	add(config.Ref{Instance: in})
+	return delegates, judges
+}
+
+// membersOf yields what is bound to the slots of an instance.
+func membersOf(in *config.Instance) iter.Seq[config.Ref] {
+	return func(yield func(config.Ref) bool) {
+		for _, slot := range in.Slots {
+			for _, member := range slot.Members {
+				if !yield(member) {
+					return
+				}
+			}
 		}
 	}
-	return members, judges
+}
+
+// judgesOf yields who weighs the replies of an instance, once for each rule.
+func judgesOf(in *config.Instance) iter.Seq[config.Ref] {
+	var refs []config.Ref
+	for _, criterion := range []*config.Criterion{in.Config.Failure, in.Config.Acceptance} {
+		criterion.Visit(func(c *config.Criterion) {
+			if c.Rule == config.RuleText {
+				refs = append(refs, c.Judge)
+			}
+		})
+	}
+	return slices.Values(refs)
+}
+
+// blocked returns why what ref names cannot start here, nothing when it can.
+func (e *Engine) blocked(ref config.Ref) config.Problems {
+	if ref.Delegate != nil {
+		return e.unusable[ref.Delegate]
+	}
+	for by := range judgesOf(ref.Instance) {
+		if problems := e.blocked(by); len(problems) > 0 {
+			return problems
+		}
+	}
+	var all config.Problems
+	for member := range membersOf(ref.Instance) {
+		problems := e.blocked(member)
+		if len(problems) == 0 {
+			return nil
+		}
+		for _, problem := range problems {
+			if !slices.Contains(all, problem) {
+				all = append(all, problem)
+			}
+		}
+	}
+	return all
 }
 
 // Grace is how long a delegate of the run may take at most to end once it is told to.
 func (b *Bound) Grace() time.Duration { return b.grace }
 
-// Drain waits until nothing of a run is at work any more, or until ctx is done, and then returns its cause.
-func (b *Bound) Drain(ctx context.Context) error { return b.run.Drain(ctx) }
+// Drain waits until nothing of a run is at work any more, delegates and judges, or until ctx is done, and then returns
+// its cause. It is meant for the end, after the last run.
+func (b *Bound) Drain(ctx context.Context) error {
+	err := b.run.Drain(ctx)
+	for _, j := range b.judges {
+		err = errors.Join(err, j.Drain(ctx))
+	}
+	return err
+}
 
 // Run gives the brief to what is bound and returns when that is decided. It never waits for losers; see
 // [Bound.Drain]. Watch, when not nil, is told of each call as it changes, as [firstgood.NewRecord] says, also after
@@ -227,7 +289,7 @@ func (e *Engine) bind(ref config.Ref) (firstgood.Delegate[firstgood.Reply], erro
 	built, err := e.delegate(ref.Delegate)
 	var unable *unable
 	if errors.As(err, &unable) {
-		e.unusable[ref.Delegate] = unable.problem
+		e.unusable[ref.Delegate] = unable.problems
 		built, err = firstgood.Func(ref.Delegate.Name, unable.attempt), nil
 	}
 	if err != nil {

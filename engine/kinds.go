@@ -14,20 +14,21 @@ import (
 
 // unable is the error of a delegate that cannot start in this environment.
 type unable struct {
-	kind    firstgood.Kind
-	problem config.Problem
+	kind     firstgood.Kind
+	problems config.Problems // what it lacks, at least one thing
 }
 
-func (u *unable) Error() string { return u.problem.String() }
+func (u *unable) Error() string { return u.problems.Error() }
 
 func (u *unable) attempt(context.Context, firstgood.Brief) (firstgood.Reply, error) {
-	return firstgood.Reply{}, &firstgood.Error{Kind: u.kind, Reason: u.problem.Message, Detail: u.problem.Pos.String()}
+	first := u.problems[0]
+	return firstgood.Reply{}, &firstgood.Error{Kind: u.kind, Reason: first.Message, Detail: first.Pos.String()}
 }
 
 // delegate builds a delegate of any kind. The error is *unable when it lacks something of the environment.
 func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Reply], error) {
 	if unset := d.Unset(e.lookup); len(unset) > 0 {
-		return nil, &unable{firstgood.KindBadRequest, unset[0]}
+		return nil, &unable{firstgood.KindBadRequest, unset}
 	}
 	e.read = nil
 	switch spec := d.Spec.(type) {
@@ -61,8 +62,8 @@ func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Dele
 		cfg.APIKey = e.variable(key)
 	}
 	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
-		return nil, &unable{firstgood.KindAuth, config.Problem{Pos: d.Pos, Message: fmt.Sprintf(
-			"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, key)}}
+		return nil, &unable{firstgood.KindAuth, config.Problems{{Pos: d.Pos, Message: fmt.Sprintf(
+			"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, key)}}}
 	}
 	cfg.Secrets = e.read
 	built, err := openaichat.New(cfg)

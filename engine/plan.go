@@ -34,6 +34,9 @@ func PlanOf(ref config.Ref) *Plan { return planOf(ref) }
 func planOf(ref config.Ref) *Plan {
 	if d := ref.Delegate; d != nil {
 		p := &Plan{Name: d.Name, Kind: d.Kind, Effects: d.Effects, Repeats: 1, Calls: 1 + d.Retries, Time: d.Timeout}
+		if _, ok := d.Spec.(*config.Command); ok {
+			p.Calls = 1 // a program is run once in an attempt
+		}
 		if p.Time == 0 {
 			p.Unbounded = []string{d.Name}
 		}
@@ -122,18 +125,21 @@ func longest(in *config.Instance, times []time.Duration) time.Duration {
 			width = min(width, in.Config.Width)
 		}
 	}
-	// Each attempt goes to the place that is free first; with ticks none starts later than its tick, where one is
-	// free, so that the ticks of all of them are the most that they can add.
+	// Each attempt goes to the place that is free first. With ticks it starts a tick after the one before it at the
+	// latest, or when all before it have failed. Failures that come sooner start it sooner, or at that same tick.
 	free := make([]time.Duration, max(width, 1))
-	end := time.Duration(0)
+	start, end := time.Duration(0), time.Duration(0)
 	for i, t := range times {
+		if i > 0 && in.Config.StartAfter > 0 {
+			start = min(start+in.Config.StartAfter, end)
+		}
 		at := 0
 		for j := range free {
 			if free[j] < free[at] {
 				at = j
 			}
 		}
-		start := max(free[at], time.Duration(i)*in.Config.StartAfter)
+		start = max(start, free[at])
 		free[at] = start + t
 		end = max(end, free[at])
 	}
