@@ -66,7 +66,7 @@ func (in *Instance[R]) tell(i int, f *finish[R]) {
 	}
 	told := false
 	defer func() {
-		if !told { // by an error's or a reply's method
+		if !told { // by an error's or a reply's method, or the instance's Stop
 			*f.failure, f.fatal = firstgood.FailureOf(in.slots[i].name(), i, crash(recover())), false
 		}
 	}()
@@ -86,7 +86,19 @@ func (in *Instance[R]) tell(i int, f *finish[R]) {
 		}
 		f.failure.Reply, _ = firstgood.Excerpt(firstgood.TextOf(any(f.reply)), firstgood.ExcerptUnits)
 	}
+	f.fatal = f.fatal || in.cfg.Stop != nil && in.cfg.Stop(*f.failure)
 	told = true
+}
+
+// stop asks the instance's policy about a failure that no code of the delegate's made. A policy that panics stops
+// the run.
+func (in *Instance[R]) stop(f *firstgood.Failure) (fatal bool) {
+	if in.cfg.Stop == nil {
+		return false
+	}
+	fatal = true
+	defer func() { _ = recover() }()
+	return in.cfg.Stop(*f)
 }
 
 // stops reports whether a delegate's error stops the run: it says so, or it is that of an instance whose own run was

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"time"
@@ -27,9 +28,21 @@ type Config[R any] struct {
 	MaxParallel int // race, fan-out: how many at most are in flight; 0: all
 	MaxAttempts int // retry-with-learning: attempts in all; 0: 3
 
-	// Gate is asked before each start and must not block. An error keeps the delegate from starting: it is
-	// passed over with a failure of kind no_start, or, on a tick, left for a later event. Nil allows all.
-	Gate func(i int, tick bool) error
+	// Reserve is how much of Timeout is kept for each delegate still to come, so that one that hangs cannot eat the
+	// run: an attempt, its judgement included, is over when only that much is left. It needs a Timeout greater
+	// than Reserve for each delegate after those that start at once. 0: nothing is kept. Not with StartAfter,
+	// whose ticks start the others in any case.
+	Reserve time.Duration
+
+	// Gate is asked before each start, on the caller's goroutine, and must not block. Its context is the run's. An
+	// error keeps the delegate from starting: it is passed over with a failure of kind no_start, or, on a tick,
+	// left for a later event. Nil allows all.
+	Gate func(ctx context.Context, s Start) error
+
+	// Stop is asked about each failure, and ends the run when it returns true: nothing else is started, and nobody
+	// wins. It may be called from several goroutines at once. Nil stops for no failure; a fatal verdict or error stops
+	// the run all the same.
+	Stop func(firstgood.Failure) bool
 
 	// Hold is for replies of a foreign type that need their attempt's context until they are closed, such as an
 	// *http.Response: it arranges that release is called once then, and returns true. It returns false, and does
@@ -45,6 +58,14 @@ type Config[R any] struct {
 	// up, runtime.Goexit ends the caller's goroutine, and an attempt without a timeout gets the caller's context.
 	// Calls and durations are kept only where the context carries a record.
 	Inline bool
+}
+
+// Start is what a gate is told of a start that is about to be made.
+type Start struct {
+	I       int                 // the delegate's place in the list
+	Tick    bool                // because time has passed, and not because the run needs it
+	Started int                 // how many were started before
+	History []firstgood.Failure // what has failed so far; the gate must not change it
 }
 
 // The names of the patterns.
@@ -116,11 +137,15 @@ func build[R any](name string, cfg Config[R], plan Plan, attempts func(Decision)
 		return nil, fmt.Errorf("%s: %w", cfg.Name, err)
 	}
 	plan.First = min(plan.First, plan.N)
+	plan.Timeout, plan.Reserve = cfg.Timeout, cfg.Reserve
+	if later := plan.N - plan.First; cfg.Reserve > 0 && cfg.Reserve*time.Duration(later) >= cfg.Timeout {
+		return nil, fmt.Errorf("%s: Reserve is %v for each of %d delegates to come, which leaves nothing of a Timeout of %v", cfg.Name, cfg.Reserve, later, cfg.Timeout)
+	}
 	in := &Instance[R]{cfg: cfg, pattern: name, plan: plan, attempts: attempts, traits: traitsOf(reflect.TypeFor[R]()), ready: yield}
 	if cfg.Inline {
 		in.ready = func() {} // an attempt has ended when the loop looks
 	}
-	in.plain = cfg.Inline && cfg.Timeout == 0 && cfg.Gate == nil && plan.N > 0
+	in.plain = cfg.Inline && cfg.Timeout == 0 && cfg.Gate == nil && cfg.Stop == nil && plan.N > 0
 	for _, d := range cfg.Delegates {
 		s := slot[R]{Delegate: d, path: []string{d.Name()}, nested: Nests(d)}
 		if limited, ok := d.(firstgood.Limited); ok {
@@ -146,6 +171,7 @@ func validate[R any](name string, cfg Config[R]) error {
 		bad   bool
 	}{
 		{"Timeout", cfg.Timeout != 0, true, cfg.Timeout < 0},
+		{"Reserve", cfg.Reserve != 0, cfg.StartAfter == 0 && cfg.Timeout > 0, cfg.Reserve < 0},
 		{"StartAfter", cfg.StartAfter != 0, race, cfg.StartAfter < 0},
 		{"Listed", cfg.Listed, race, false},
 		{"MaxParallel", cfg.MaxParallel != 0, race || fan, cfg.MaxParallel < 0},

@@ -2,7 +2,9 @@ package pattern
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -58,9 +60,11 @@ type attempt[R any] struct {
 	stage    stage
 	accepted bool
 	fatal    bool
-	kept     bool // its reply is returned; set when the run is closed
-	timer    *time.Timer
+	kept     bool             // its reply is returned; set when the run is closed
+	timer    *time.Timer      // the delegate's time; nil for no limit
+	last     *time.Timer      // the attempt's time, where some of the run's is kept for others
 	scope    *firstgood.Scope // nil until somebody asks
+	key      string           // for idempotency; "" until somebody asks
 	path     []string         // the way to the winner inside it
 	reply    R                // of an accepted attempt
 	failure  *firstgood.Failure
@@ -123,14 +127,17 @@ func (r *run[R]) elapsed() time.Duration { return time.Since(r.started) }
 // plan is the instance's plan with its gate bound to this run.
 func (r *run[R]) plan() Plan {
 	p := r.in.plan
-	if r.in.cfg.Gate != nil {
+	if r.in.cfg.Gate != nil || p.Reserve > 0 {
 		p.May = r.may
 	}
 	return p
 }
 
 func (r *run[R]) may(i int, tick bool) bool {
-	err := r.in.cfg.Gate(i, tick)
+	err := r.room(i)
+	if gate := r.in.cfg.Gate; gate != nil && err == nil {
+		err = gate(r.ctx, Start{I: i, Tick: tick, Started: len(r.calls), History: r.history()})
+	}
 	if err != nil && !tick {
 		f := firstgood.FailureOf(r.in.slots[i].name(), i, err)
 		f.Kind = firstgood.KindNoStart
@@ -139,6 +146,14 @@ func (r *run[R]) may(i int, tick bool) bool {
 		r.mu.Unlock()
 	}
 	return err == nil
+}
+
+// room returns an error when what is left of the run is kept for those after delegate i.
+func (r *run[R]) room(i int) error {
+	if end := r.in.plan.End(i); end > 0 && r.elapsed()-r.began >= end {
+		return fmt.Errorf("no time is left for it: %v is kept for each delegate still to come", r.in.cfg.Reserve)
+	}
+	return nil
 }
 
 // Call implements [Host].
@@ -165,6 +180,9 @@ func (r *run[R]) Call(i int) {
 	}
 	if slot.limit > 0 {
 		a.timer = time.AfterFunc(slot.limit, a.expire)
+	}
+	if end := r.in.plan.End(i); end > 0 {
+		a.last = time.AfterFunc(r.began+end-r.elapsed(), a.giveWay)
 	}
 	r.attempts[i] = a
 	if r.expired {
@@ -324,11 +342,37 @@ func (a *attempt[R]) expire() {
 	r, slot := a.run, &a.run.in.slots[a.i]
 	err := timeoutError(slot.limit, "no reply")
 	failure := firstgood.FailureOf(slot.name(), a.i, err)
+	fatal := r.in.stop(&failure)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a.stage == running && !r.closed {
 		a.failure = &failure
-		a.end(false, false, firstgood.Usage{})
+		a.end(false, fatal, firstgood.Usage{})
+		a.cancel(err)
+	}
+}
+
+// giveWay is called when what is left of the run is kept for those still to come. It ends the judgement too.
+func (a *attempt[R]) giveWay() {
+	r := a.run
+	err := timeoutError(r.in.plan.End(a.i), "no reply")
+	failure := firstgood.FailureOf(r.in.slots[a.i].name(), a.i, err)
+	failure.Detail = fmt.Sprintf("%v of the run's %v is kept for each delegate still to come", r.in.cfg.Reserve, r.in.cfg.Timeout)
+	r.mu.Lock()
+	late := r.closed || a.stage >= settled
+	if !late && a.stage == judging {
+		failure.Kind, failure.Reason = firstgood.KindJudgeError, "no verdict in time"
+	}
+	r.mu.Unlock()
+	if late {
+		return
+	}
+	fatal := r.in.stop(&failure)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.stage < settled && !r.closed {
+		a.failure = &failure
+		a.end(false, fatal, firstgood.Usage{})
 		a.cancel(err)
 	}
 }
@@ -337,9 +381,7 @@ func (a *attempt[R]) expire() {
 func (a *attempt[R]) settle(f *finish[R]) {
 	r := a.run
 	r.mu.Lock()
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.disarm()
 	late := r.closed || a.stage >= settled
 	good := !late && f.accepted()
 	switch {
@@ -356,6 +398,14 @@ func (a *attempt[R]) settle(f *finish[R]) {
 	if !good {
 		a.cancel(nil)
 		r.in.free(f)
+	}
+}
+
+func (a *attempt[R]) disarm() {
+	for _, timer := range [...]*time.Timer{a.timer, a.last} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 }
 
@@ -414,9 +464,7 @@ func (r *run[R]) close(d Decision, err error) {
 		call := &r.calls[a.call]
 		switch {
 		case !a.accepted:
-			if a.timer != nil {
-				a.timer.Stop()
-			}
+			a.disarm()
 			call.State, call.Duration = firstgood.StateCancelled, r.now-call.Started
 		case a.stage == consumed && (a.i == d.Winner || all):
 			call.State, a.kept = firstgood.StateWon, true
@@ -516,10 +564,18 @@ func (r *run[R]) scopeOf(a *attempt[R]) *firstgood.Scope {
 	return a.scope
 }
 
-// Value finds the attempt's scope, and what the caller's context holds.
+// Value finds the attempt's scope and its idempotency key, and what the caller's context holds.
 func (a *attempt[R]) Value(key any) any {
-	if _, ok := key.(firstgood.ScopeKey); ok {
+	switch key.(type) {
+	case firstgood.ScopeKey:
 		return a.run.scopeOf(a)
+	case firstgood.IdempotencyKeyContext:
+		a.run.mu.Lock()
+		defer a.run.mu.Unlock()
+		if a.key == "" {
+			a.key = rand.Text()
+		}
+		return a.key
 	}
 	return a.Context.Value(key)
 }
@@ -541,6 +597,9 @@ func (a *attempt[R]) Deadline() (time.Time, bool) {
 	}
 	if limit := r.in.slots[a.i].limit; limit > 0 && a.stage == running && r.calls != nil {
 		earlier(r.calls[a.call].Started + limit)
+	}
+	if end := r.in.plan.End(a.i); end > 0 && a.stage < settled && !r.closed {
+		earlier(r.began + end)
 	}
 	return deadline, ok
 }

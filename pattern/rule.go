@@ -10,9 +10,23 @@ type Plan struct {
 	Delay  time.Duration // a tick after this long without an event starts one more; 0: no ticks
 	Most   int           // a tick starts none while so many are in flight; 0: no limit. First is not above it
 	Listed bool          // Want is 1: take the earliest-listed acceptable, once all before it have settled
+	// Timeout is the run's, 0: none. Reserve is how much of it is kept for each delegate still to come, 0: nothing.
+	// Hosts hold them; see [Plan.End].
+	Timeout, Reserve time.Duration
 	// May is asked before each start, and must not block. Refused on a tick, the delegate is left for a later
 	// event; refused otherwise, it is passed over for good. Nil allows all.
 	May func(i int, tick bool) bool
+}
+
+// End is when attempt i must be over, judgement included, since the start of the run, so that each delegate still to
+// come has its Reserve. It is 0 where there is no such time: without a Timeout or a Reserve, with ticks, which start
+// the others whatever happens, and for an attempt after which nobody is to come.
+func (p *Plan) End(i int) time.Duration {
+	later := p.N - max(i+1, p.First)
+	if p.Timeout == 0 || p.Reserve == 0 || p.Delay > 0 || later <= 0 {
+		return 0
+	}
+	return p.Timeout - p.Reserve*time.Duration(later)
 }
 
 // Turn is one event of a run: delegate I has finished, or time has passed.

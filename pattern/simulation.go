@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -24,17 +25,19 @@ type Act struct {
 type Simulation struct {
 	Acts     []Act         // one for each delegate
 	CancelAt time.Duration // when the caller leaves
+	Plan     Plan          // whose Timeout and Reserve hold; the zero Plan has none
 
 	Now     time.Duration // the virtual time
 	Events  []SimEvent    // what happened, in order
 	ends    []time.Duration
 	pending []bool
+	cut     []bool // what it would have brought comes too late
 }
 
 // SimEvent is an entry in the log of a simulation.
 type SimEvent struct {
 	At     time.Duration
-	Verb   string // start, finish, tick, lost (in flight when another won), cancel (the caller)
+	Verb   string // start, finish, tick, lost (in flight when another won), cancel (the caller, or the timeout)
 	I      int    // the delegate, -1 for tick and cancel
 	Winner int    // of lost; else -1
 }
@@ -46,12 +49,15 @@ func (s *Simulation) log(verb string, i, winner int) {
 // Call implements [Host].
 func (s *Simulation) Call(i int) {
 	if s.ends == nil {
-		s.ends, s.pending = make([]time.Duration, len(s.Acts)), make([]bool, len(s.Acts))
+		s.ends, s.pending, s.cut = make([]time.Duration, len(s.Acts)), make([]bool, len(s.Acts)), make([]bool, len(s.Acts))
 	}
 	s.pending[i] = true
 	s.ends[i] = Never
 	if s.Acts[i].After >= 0 {
 		s.ends[i] = s.Now + s.Acts[i].After
+	}
+	if end := s.Plan.End(i); end > 0 && (s.ends[i] == Never || s.ends[i] > end) {
+		s.ends[i], s.cut[i] = end, true
 	}
 	s.log("start", i, -1)
 }
@@ -84,10 +90,14 @@ func (s *Simulation) Next(wait time.Duration) (Turn, error) {
 	if tick {
 		at = s.Now + wait
 	}
-	if s.CancelAt >= 0 && (at < 0 || s.CancelAt <= at) || at < 0 {
-		s.Now = max(s.Now, s.CancelAt)
+	stop, why := s.CancelAt, ErrSimulatedCancel
+	if limit := s.Plan.Timeout; limit > 0 && (stop < 0 || limit < stop) {
+		stop, why = limit, context.DeadlineExceeded
+	}
+	if stop >= 0 && (at < 0 || stop <= at) || at < 0 {
+		s.Now = max(s.Now, stop)
 		s.log("cancel", -1, -1)
-		return Turn{}, ErrSimulatedCancel
+		return Turn{}, why
 	}
 	s.Now = at
 	if tick {
@@ -97,5 +107,8 @@ func (s *Simulation) Next(wait time.Duration) (Turn, error) {
 	s.pending[first] = false
 	s.log("finish", first, -1)
 	act := s.Acts[first]
+	if s.cut[first] {
+		act.Accepted, act.Fatal = false, false
+	}
 	return Turn{I: first, Accepted: act.Accepted && !act.Fatal, Fatal: act.Fatal}, nil
 }

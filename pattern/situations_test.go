@@ -275,7 +275,7 @@ func TestS33_WhenTheBudgetForExtraStartsRunsOut(t *testing.T) {
 	inBubble(t, "those in flight may still win", func(t *testing.T) {
 		ticks := 0
 		start := time.Now()
-		out, err := race(t, config{StartAfter: time.Second, Gate: budget(2, &ticks), Delegates: delegates{
+		out, err := race(t, config{StartAfter: time.Second, Gate: gated(budget(2, &ticks)), Delegates: delegates{
 			good(time.Hour, "").named("a"), good(4500*time.Millisecond, "4").named("b"), good(0, "").named("c"),
 		}})
 		won(t, out, err, "b", "4")
@@ -287,7 +287,7 @@ func TestS33_WhenTheBudgetForExtraStartsRunsOut(t *testing.T) {
 	inBubble(t, "a lone failure is returned now", func(t *testing.T) {
 		ticks := 0
 		start := time.Now()
-		out, err := race(t, config{StartAfter: time.Minute, Gate: budget(1, &ticks), Delegates: delegates{
+		out, err := race(t, config{StartAfter: time.Minute, Gate: gated(budget(1, &ticks)), Delegates: delegates{
 			bad(time.Second, errDown).named("a"), good(0, "").named("b"), good(0, "").named("c"),
 		}})
 		noWinner(t, out, err, firstgood.StatusExhausted)
@@ -305,7 +305,7 @@ func TestS33_WhenTheBudgetForExtraStartsRunsOut(t *testing.T) {
 			}
 			return open(i, tick)
 		}
-		out, err := race(t, config{StartAfter: time.Second, Gate: gate, Delegates: delegates{
+		out, err := race(t, config{StartAfter: time.Second, Gate: gated(gate), Delegates: delegates{
 			bad(2500*time.Millisecond, errDown).logged("a", l), good(time.Minute, "").logged("b", l), good(time.Second, "4").logged("c", l),
 		}})
 		won(t, out, err, "c", "4")
@@ -322,12 +322,12 @@ func TestS33_WhenTheBudgetForExtraStartsRunsOut(t *testing.T) {
 			}
 			return nil
 		}
-		out, err := h.run(t, h.chain(t, config{Gate: cooling, Delegates: delegates{good(0, "").named("a"), good(0, "").named("b"), good(0, "4").named("c")}}))
+		out, err := h.run(t, h.chain(t, config{Gate: gated(cooling), Delegates: delegates{good(0, "").named("a"), good(0, "").named("b"), good(0, "4").named("c")}}))
 		won(t, out, err, "c", "4")
 		equal(t, "attempts", out.Attempts, 1)
 		equal(t, "history", told(out.History), []string{"0 a: no_start: it cools down for another 5s", "1 b: no_start: it cools down for another 5s"})
 
-		out, err = h.run(t, h.chain(t, config{Gate: cooling, Delegates: delegates{good(0, "").named("a"), good(0, "").named("b")}}))
+		out, err = h.run(t, h.chain(t, config{Gate: gated(cooling), Delegates: delegates{good(0, "").named("a"), good(0, "").named("b")}}))
 		noWinner(t, out, err, firstgood.StatusExhausted)
 		equal(t, "attempts", out.Attempts, 0)
 	})
@@ -476,8 +476,8 @@ func TestAPanicOrGoexitIsTheAttemptsFailureWithItsStack(t *testing.T) {
 	// A panic in a hook of the caller's is the caller's, and leaves nothing running.
 	inBubble(t, "a gate that panics", func(t *testing.T) {
 		l := newLog()
-		in := built(t)(NewRace(config{StartAfter: time.Second, Delegates: delegates{good(time.Hour, "").logged("a", l), good(0, "").named("b")}, Gate: func(_ int, tick bool) error {
-			if tick {
+		in := built(t)(NewRace(config{StartAfter: time.Second, Delegates: delegates{good(time.Hour, "").logged("a", l), good(0, "").named("b")}, Gate: func(_ context.Context, s Start) error {
+			if s.Tick {
 				panic("gate")
 			}
 			return nil
