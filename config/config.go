@@ -268,7 +268,7 @@ func (r *reading) pace(m *Map, d *Delegate) {
 		case r.keyOf(r.kinds[i], limit.key):
 			m.Errorf(limit.key, "%s has a key of this name; write it inside: {%s: {%s: …}}", d.Kind, d.Kind, limit.key)
 		case !r.kinds[i].Streams:
-			m.Errorf(limit.key, "a reply of %s comes in one piece; write timeout instead, or use a kind that streams%s", d.Kind, r.streaming())
+			m.Errorf(limit.key, "the kind %s gives its reply in one piece; write timeout instead, or use a kind that streams%s", d.Kind, r.streaming())
 		case d.Timeout > 0 && limit.span >= d.Timeout:
 			m.reportf(SeverityNote, limit.key, "%s, %v, is not below the attempt's timeout, %v, which comes first", limit.key, limit.span, d.Timeout)
 		}

@@ -503,14 +503,18 @@ func (m *Map) Mapping(key, doc string, decode func(*Map), options ...Option) boo
 // enter hands the mapping n to decode; pos is that of its key.
 func (r *reading) enter(n *node, pos Pos, path string, decode func(*Map)) bool {
 	if n.shape != mapping {
-		described, example := &Map{r: r}, "key: …"
+		described := &Map{r: r}
 		decode(described)
+		var examples []string
 		for _, f := range described.fields {
 			if f.required {
-				example = f.name + ": …"
+				examples = append(examples, f.name+": …")
 			}
 		}
-		way := "write its keys below it, or in braces: {" + example + "}"
+		if examples == nil {
+			examples = []string{"key: …"}
+		}
+		way := "write its keys below it, or in braces: {" + strings.Join(examples, ", ") + "}"
 		if n.isText() && tightText.MatchString(n.text) {
 			way = tightColon
 		}

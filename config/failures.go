@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/firstgood/firstgood"
@@ -51,6 +52,7 @@ func (m *Map) failureRules(key, doc string) []FailureRule {
 
 func (r *reading) failureRule(m *Map) FailureRule {
 	rule := FailureRule{Pos: m.pos}
+	m.lenient = true
 	m.hint = func(key string) string {
 		if key == "message" || key == "match" {
 			return "write matches: REGEX, which looks into the message"
@@ -74,6 +76,8 @@ func (r *reading) failureRule(m *Map) FailureRule {
 	rule.Status = m.statuses("status", "under which status, or which of a list, the rule holds; 200, 400, 413 and 422 unless said")
 	return rule
 }
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
 
 const leastStatus, mostStatus = 200, 599
 
@@ -99,7 +103,11 @@ func (m *Map) statuses(key, doc string) []int {
 		status := int(number)
 		switch {
 		case !ok || float64(status) != number || status < leastStatus || status > mostStatus:
-			m.r.mismatch(item, path(i), fmt.Sprintf("an HTTP status from %d to %d", leastStatus, mostStatus), "")
+			way := ""
+			if item.isText() && digits.MatchString(item.text) {
+				way = "write it without quotes"
+			}
+			m.r.mismatch(item, path(i), fmt.Sprintf("an HTTP status from %d to %d", leastStatus, mostStatus), way)
 		case slices.Contains(found, status):
 			m.r.errorf(item, path(i), "%d is here twice; keep one", status)
 		default:

@@ -92,7 +92,7 @@ func decodeAnthropic(m *Map) any {
 	if raw, ok := spec.BaseURL.Static(); ok {
 		for _, end := range []string{"/v1/messages", "/messages", "/v1"} {
 			if strings.HasSuffix(strings.TrimRight(raw, "/"), end) {
-				m.Errorf("base_url", "leave out %s: /v1/messages is added to each request", end)
+				m.Errorf("base_url", "leave out %s; /v1/messages is added to each request", end)
 				break
 			}
 		}

@@ -80,7 +80,7 @@ func isSecretKey(key string) bool {
 
 // isCredentialKey reports whether the key names a credential.
 func isCredentialKey(key string) bool {
-	if fold(key) == "first_token" { // a span of time
+	if fold(key) == "first_token" || fold(key) == "max_token" { // a span of time, and what max_tokens is meant by
 		return false
 	}
 	words := strings.Split(fold(key), "_")
@@ -99,7 +99,7 @@ func isVariableName(s string) bool {
 
 var (
 	secretText   = regexp.MustCompile(`(?i)\bbearer\s|\bbasic\s|(api[-_]?key|token|secret|password|authorization|cookie)\s*[:=]|://[^/\s]*@|://\S*[?&][^=&\s]+=[^{$&\s]|\bsk-`)
-	justSpan     = regexp.MustCompile(`^[0-9]+(ms|s|m|h)$`)
+	justSpan     = regexp.MustCompile(`^[0-9]{1,5}(ms|s|m|h)?$`)
 	justName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	justVariable = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 )

@@ -22,9 +22,9 @@ func (n *node) number() (float64, bool) {
 
 // dollars returns an amount of US dollars, in which 0 has a place where zero says so; 0 where the key is absent.
 func (m *Map) dollars(key, doc string, zero bool, options ...Option) float64 {
-	least, want := "minimum", "a number of US dollars, such as 0.25"
+	least, want := "minimum", fmt.Sprintf("a number of US dollars from 0 to %d", maxDollars)
 	if !zero {
-		least, want = "exclusiveMinimum", "a number of US dollars above 0, such as 0.25"
+		least, want = "exclusiveMinimum", fmt.Sprintf("a number of US dollars above 0, up to %d", maxDollars)
 	}
 	n := m.take(key, doc, options, func() schema { return schema{"type": "number", least: 0, "maximum": maxDollars} })
 	if n == nil {
@@ -36,6 +36,9 @@ func (m *Map) dollars(key, doc string, zero bool, options ...Option) float64 {
 	way := ""
 	if bare := strings.Trim(n.text, "$ "); n.isText() && decimal.MatchString(bare) && bare != "" && !n.loose && !n.hidden {
 		way = "write " + bare
+		if bare == n.text {
+			way += " without quotes"
+		}
 	}
 	m.r.mismatch(n, m.at(key), want, way)
 	return 0

@@ -385,7 +385,7 @@ func (r *reading) configure(m *Map, p Pattern, in *Instance) {
 	m.hint = func(key string) string {
 		switch owner := keyOwner(key); {
 		case p.Name == "fan-out" && slices.Contains([]string{"advance_on", "stop_on", "on_refusal"}, key):
-			return "a fan-out asks every delegate and keeps what failed, so no failure goes on or stops it; remove it"
+			return "a fan-out asks every delegate whatever fails, and keeps the failures; remove it"
 		case owner != "":
 			return fmt.Sprintf("it is a setting of %s, not of %s; remove it", owner, p.Name)
 		case slotOwner(key) != "":

@@ -251,7 +251,7 @@ func (s *scope) refusals(in *Instance) {
 		if at.pos.Line > 0 && in.outside(in.Slots[0].Name) {
 			at = in.places[in.Slots[0].Name]
 		}
-		s.report(SeverityError, at.pos, at.path, "%s is not in %s; %s", quote(name), in.Slots[0].Name, way)
+		s.report(SeverityError, at.pos, at.path, "%s is not in the slot %s; %s", quote(name), in.Slots[0].Name, way)
 	}
 }
 
@@ -326,6 +326,6 @@ func (s *scope) costs(in *Instance) {
 		}
 	}
 	if len(names) > 0 {
-		s.wrong(SeverityWarning, in, "budget", nil, "what %s cost is unknown, so cost does not count it; give each a price, 0 where it is free: price: {input: 0.25, output: 2}", and(names))
+		s.wrong(SeverityWarning, in, "budget", nil, "the budget does not count what %s cost, which is unknown; give each a price: {input: 0.25, output: 2}, with 0 where it is free", and(names))
 	}
 }

@@ -1,5 +1,7 @@
 package config
 
+import "strconv"
+
 // Price is what a delegate's tokens cost, in US dollars per million.
 type Price struct{ Input, Output float64 }
 
@@ -10,13 +12,23 @@ const leastPrice = 0.0005
 func (m *Map) price(key, doc string) *Price {
 	var p *Price
 	m.Mapping(key, doc, func(m *Map) {
+		m.lenient = true
+		m.hint = func(key string) string {
+			switch key {
+			case "in", "prompt":
+				return "write input"
+			case "out", "completion":
+				return "write output"
+			}
+			return ""
+		}
 		p = &Price{
 			Input:  m.dollars("input", "US dollars for a million tokens that the delegate reads", true, Required),
 			Output: m.dollars("output", "US dollars for a million tokens that the delegate writes", true, Required),
 		}
 		for key, dollars := range map[string]float64{"input": p.Input, "output": p.Output} {
 			if 0 < dollars && dollars < leastPrice {
-				m.Warnf(key, "%v US dollars for a million tokens is very little; is it the price of one token?", dollars)
+				m.Warnf(key, "%s US dollars for a million tokens is very little; is it the price of one token?", strconv.FormatFloat(dollars, 'f', -1, 64))
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -258,6 +259,20 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 		a + "patterns: {p: {pattern: race, with: {candidates: a}}}\n", a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {width: 1}}}\n",
 		a + "patterns: {p: {pattern: fan-out, with: {delegates: [a]}, config: {width: 0}}}\n", a + "patterns: {p: {pattern: retry-with-learning, with: {target: [a]}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {expr: 5}}}}\n",
+		"health: on\n", "health: {cooldown: true}\n", "health: {cooldown: {refused: 5s}}\n", "health: {breaker: {failure_ratio: 0.001}}\n", "health: {breaker: {failure_ratio: 1.5}}\n",
+		"failure_rules: {}\n", "failure_rules: [{matches: a}]\n", "failure_rules: [{matches: a, kind: rejected}]\n", "failure_rules: [{matches: a, kind: auth, status: []}]\n",
+		"failure_rules: [{matches: a, kind: auth, status: 42}]\n", "failure_rules: [{matches: a, kind: auth, status: [400, 400]}]\n",
+		"delegates: {a: {openai: {model: m}, price: {input: 1}}}\n", "delegates: {a: {openai: {model: m}, price: {input: -1, output: 1}}}\n",
+		"delegates: {a: {openai: {model: m}, idle: 5}}\n", "delegates: {a: {anthropic: {model: m, max_tokens: 0}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {advance_on: []}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {stop_on: [no_start]}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {on_refusal: []}}}\n",
+		a + "patterns: {p: {pattern: retry-with-learning, with: {target: a}, config: {on_refusal: [a]}}}\n",
+		a + "patterns: {p: {pattern: fan-out, with: {delegates: [a]}, config: {on_refusal: stop}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {budget: {cost: 0}}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {start_after: 1s, hedge_ceiling: 0}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {schema: 5}}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {finish_reason: []}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {matches: x, nonempty: true}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {all: []}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {text: x, judge: a, sees: [brief]}}}}\n",
@@ -277,6 +292,14 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	at := func(path ...string) (keys []string) {
 		here := s
 		for _, step := range path {
+			if list, ok := here.([]any); ok {
+				i, err := strconv.Atoi(step)
+				if err != nil {
+					t.Fatal(err)
+				}
+				here = list[i]
+				continue
+			}
 			here = here.(map[string]any)[step]
 		}
 		for key, sub := range here.(map[string]any)["properties"].(map[string]any) {
@@ -302,6 +325,14 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 		{"delegates: {a: {http: {zzzzzz: 1}}}\n", within(delegate, "properties", "http")},
 		{"delegates: {a: {agent: {zzzzzz: 1}}}\n", within(delegate, "properties", "agent")},
 		{"delegates: {a: {agent: {patch: {zzzzzz: 1}}}}\n", within(delegate, "properties", "agent", "properties", "patch")},
+		{"delegates: {a: {anthropic: {zzzzzz: 1}}}\n", within(delegate, "properties", "anthropic")},
+		{"delegates: {a: {price: {zzzzzz: 1}}}\n", within(delegate, "properties", "price")},
+		{"health: {zzzzzz: 1}\n", []string{"properties", "health", "anyOf", "1"}},
+		{"health: {cooldown: {zzzzzz: 1}}\n", []string{"properties", "health", "anyOf", "1", "properties", "cooldown", "anyOf", "2"}},
+		{"health: {breaker: {zzzzzz: 1}}\n", []string{"properties", "health", "anyOf", "1", "properties", "breaker", "anyOf", "1"}},
+		{"failure_rules: [{zzzzzz: 1}]\n", []string{"properties", "failure_rules", "items"}},
+		{"patterns: {a: {pattern: race, with: {candidates: []}, config: {budget: {zzzzzz: 1}}}}\n",
+			[]string{"$defs", "instance", "allOf", "1", "then", "properties", "config", "properties", "budget"}},
 		{"patterns: {a: {zzzzzz: 1}}\n", []string{"$defs", "instance"}},
 	} {
 		known := regexp.MustCompile(`unknown key "zzzzzz"; known here: (.*)`)
