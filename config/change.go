@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +17,7 @@ type Binding struct {
 type Setting struct {
 	Origin string // how problems name the place it came from, such as "--timeout"
 	Key    string
-	Value  string // as in the file, without quotes; a criterion is plain language, or a rule in braces
+	Value  string // as in the file, without quotes; a mapping is in braces, a list in brackets or separated by commas
 }
 
 // Instance returns an instance that is not in the file, with the delegates, instances and judge of the file, checked as one in
@@ -23,7 +25,7 @@ type Setting struct {
 // position, and the instance's name where they are about no binding and no setting. The instance is nil when one
 // of them is an error. The file does not change.
 func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*Instance, Problems) {
-	r := &reading{name: name, origin: true, kinds: f.kinds}
+	r := &reading{name: name, origin: true, kinds: f.kinds, checks: f.checks}
 	p, ok := PatternNamed(pattern)
 	if !ok {
 		r.unknownPattern(&node{tag: "!!str", text: pattern, pos: Pos{File: name}}, "")
@@ -34,10 +36,11 @@ func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*I
 
 // Change returns a copy of an instance of the file with some slots bound and keys set otherwise; see [File.Instance].
 func (f *File) Change(in *Instance, with []Binding, set []Setting) (*Instance, Problems) {
-	r := &reading{name: in.Name, origin: true, kinds: f.kinds}
+	r := &reading{name: in.Name, origin: true, kinds: f.kinds, checks: f.checks}
 	p, _ := PatternNamed(in.Pattern)
 	same := *in
 	same.Slots = append([]Slot(nil), in.Slots...)
+	same.places = maps.Clone(in.places)
 	return f.change(r, p, &same, in, with, set)
 }
 
@@ -56,7 +59,7 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 	for _, s := range set {
 		r.name = s.Origin
 		if n := r.setting(s); n != nil {
-			r.one(s.Key, n, func(m *Map) { r.configure(m, p, &in.Config) })
+			r.one(s.Key, n, func(m *Map) { r.configure(m, p, in) })
 		}
 	}
 	for i, slot := range in.Slots {
@@ -68,11 +71,26 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 	s := r.scope(f)
 	s.instance(in)
 	(&cycles{scope: s, done: map[*Instance]bool{}, replaced: before}).visit(in, "")
+	s.weigh(in)
+	r.forget(f, before)
 	problems := r.finish()
 	if problems.Failed() {
 		return nil, problems
 	}
 	return in, problems
+}
+
+// forget removes what was said already about the instance of the file that is changed.
+func (r *reading) forget(f *File, before *Instance) {
+	if before == nil || len(r.problems) == 0 {
+		return
+	}
+	then := (&reading{name: r.name, origin: true, kinds: r.kinds}).scope(f)
+	then.instance(before)
+	then.weigh(before)
+	r.problems = slices.DeleteFunc(r.problems, func(p Problem) bool {
+		return slices.ContainsFunc(then.problems, func(q Problem) bool { return p.Pos == q.Pos && p.Message == q.Message })
+	})
 }
 
 // one hands a mapping with a single key to decode.
@@ -85,11 +103,12 @@ func (r *reading) one(key string, n *node, decode func(*Map)) {
 	m.finish()
 }
 
-// setting returns the value of a setting as a node of the file.
+// setting returns the value of a setting as a node of the file, nil when it cannot be read.
 func (r *reading) setting(s Setting) *node {
 	value := strings.TrimSpace(s.Value)
-	if strings.HasSuffix(s.Key, "_criteria") && strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
-		return r.parse(value)
+	within := func(open, end string) bool { return strings.HasPrefix(value, open) && strings.HasSuffix(value, end) }
+	if within("{", "}") || within("[", "]") && !strings.HasSuffix(s.Key, "_criteria") {
+		return r.tree(value)
 	}
 	return &node{tag: "!!str", text: s.Value, loose: true, pos: Pos{File: s.Origin}}
 }

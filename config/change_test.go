@@ -1,9 +1,12 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/firstgood/firstgood"
 )
 
 const changeable = `
@@ -12,6 +15,7 @@ delegates:
   fast: {openai: {model: m}}
   careful: {openai: {model: m}, timeout: 90s}
   small: {openai: {model: m}}
+  agent: {command: {argv: [agent, "{brief}"]}, effects: unsafe}
 patterns:
   answer:
     pattern: fallback-chain
@@ -19,6 +23,7 @@ patterns:
     config: {failure_criteria: "it is empty", nonempty: true, timeout: 3m}
   quick: {pattern: race, with: {candidates: [fast, answer]}, config: {start_after: 1s}}
   learn: {pattern: retry-with-learning, with: {target: fast}}
+  slow: {pattern: fallback-chain, with: {chain: [fast, small, quick]}, config: {reserve: 10s, timeout: 1m, advance_on: [timeout, refused], on_refusal: [small]}}
 `
 
 func TestInstanceOutsideTheFile(t *testing.T) {
@@ -111,11 +116,32 @@ func TestChangesThatAreRefused(t *testing.T) {
 		{"answer", with("chain", "answer"), nil, `--with chain: this leads back to answer: answer → answer; break the cycle`},
 		{"race", nil, nil, `new: the slot "candidates" is missing: the delegates that race`},
 		{"rase", nil, nil, `new: unknown pattern "rase"; did you mean race?`},
+		{"answer", nil, set("budget", "5"), `--set budget: got the text "5", want a mapping; write its keys below it, or in braces: {key: …}`},
+		{"answer", nil, set("budget", "{calls: none}"), `--set budget: calls: got the text "none", want a whole number from 1 to 2147483647`},
+		{"answer", nil, set("budget", "{cals: 3}"), `--set budget: unknown key "cals"; did you mean "calls"?`},
+		{"answer", nil, set("budget", "{calls: }}"), `--set budget: not YAML: did not find expected <document start>`},
+		{"answer", nil, set("stop_on", "auth,refusd"), `--set stop_on: got the text "refusd", want context_length, rate_limited, auth, refused, unavailable, bad_request, timeout, truncated, error, rejected, judge_error, exhausted or panic; did you mean refused?`},
+		{"answer", nil, set("stop_on", ""), `--set stop_on: got the text "", want context_length,`},
+		{"answer", nil, set("on_refusal", "small"), `--set on_refusal: "small" is not in the slot chain; there are fast and careful`},
+		{"answer", nil, set("on_refusal", "[careful, crfl]"), `--set on_refusal: "crfl" is not in the slot chain; there are fast and careful`},
+		{"answer", nil, set("hedge_ceiling", "10%"), `--set hedge_ceiling: "hedge_ceiling" does not belong here: it is a setting of race, not of fallback-chain; remove it`},
+		{"quick", nil, set("hedge_ceiling", "10"), `--set hedge_ceiling: got the text "10", want a share from 0.01% to 100%; write 10%`},
+		{"answer", nil, set("reserve", "3m"), `--set reserve: reserve, 3m0s, for 1 attempt after the first takes 3m0s, and timeout is 3m0s, so nothing is left for the first; lower reserve, or raise timeout`},
+		{"slow", nil, set("timeout", "20s"), `--set timeout: reserve, 10s, for 2 attempts after the first takes 20s, and timeout is 20s, so nothing is left`},
+		{"slow", with("chain", "fast", "small", "fast", "fast", "fast", "fast", "fast"), nil, `--with chain: reserve, 10s, for 6 attempts after the first takes 1m0s, and timeout is 1m0s`},
+		{"slow", with("chain", "fast", "quick", "fast"), nil, `--with chain: "small" is not in the slot chain; there are fast, quick and fast`},
+		{"answer", nil, set("wait_for_recovery", "5s"), `--set wait_for_recovery: a delegate is only left alone where its health is kept; write health: true at the top of the file, or remove it`},
+		{"answer", nil, set("acceptance_criteria", "{expr: 'reply.text WRONG'}"), `--set acceptance_criteria: expr: the expression is wrong in its column 12: nothing is wrong but the word`},
+		{"quick", with("candidates", "fast", "agent"), nil, `--with candidates: agent leaves something behind each time it runs (effects: unsafe), and a race starts several to keep one`},
+		{"learn", with("target", "agent"), nil, `--with target: agent leaves something behind each time it runs (effects: unsafe), and this runs it up to 3 times`},
+		{"race", with("candidates", "fast", "agent"), nil, `--with candidates: agent leaves something behind each time it runs`},
 		{"race", with("candidates", "fast"), set("width", "1"), `--set width: "width" does not belong here: it is a setting of fan-out, not of race; remove it`},
 	} {
-		f := parsed(t, changeable)
+		f, problems := Parse("firstgood.yaml", []byte(changeable), Kinds(), faults)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
 		var in *Instance
-		var problems Problems
 		if ref, ok := f.Lookup(test.instance); ok {
 			in, problems = f.Change(ref.Instance, test.with, test.set)
 		} else {
@@ -156,5 +182,85 @@ func TestChangeOfADeepFile(t *testing.T) {
 	last := f.Instances[59]
 	if in, problems := f.Change(last, nil, []Setting{{"--timeout", "timeout", "1s"}}); in == nil || len(problems) > 0 || len(in.Reach()) != 1 {
 		t.Errorf("%+v %v", in, problems)
+	}
+}
+
+// TestChangeOfWhatARunMayTake sets each key of that kind from outside the file.
+func TestChangeOfWhatARunMayTake(t *testing.T) {
+	f := parsed(t, "health: true\n"+strings.TrimPrefix(changeable, "\n"))
+	change := func(in *Instance, pairs ...string) Config {
+		t.Helper()
+		var set []Setting
+		for i := 0; i < len(pairs); i += 2 {
+			set = append(set, Setting{"--set " + pairs[i], pairs[i], pairs[i+1]})
+		}
+		changed, problems := f.Change(in, nil, set)
+		if problems.Failed() {
+			t.Fatal(problems)
+		}
+		return changed.Config
+	}
+	answer, quick, slow := f.Instances[0], f.Instances[1], f.Instances[3]
+	c := change(answer, "budget", "{calls: 3, tokens: 500}", "stop_on", "auth, refused", "on_refusal", "stop", "reserve", "10s", "wait_for_recovery", "5s")
+	if *c.Budget != (Budget{Calls: 3, Tokens: 500}) || !slices.Equal(c.StopOn, []firstgood.Kind{"auth", "refused"}) || !c.OnRefusal.Stop || c.Reserve != 10*time.Second || c.WaitForRecovery != 5*time.Second {
+		t.Errorf("answer %+v", c)
+	}
+	if c = change(answer, "budget", " {cost: 0.5} ", "advance_on", "[timeout,rejected,refused]", "on_refusal", "fast, careful"); c.Budget.Cost != 0.5 || len(c.AdvanceOn) != 3 || !slices.Equal(c.OnRefusal.Ask, []string{"fast", "careful"}) {
+		t.Errorf("answer %+v", c)
+	}
+	if c = change(quick, "hedge_ceiling", "10%", "budget", "{calls: 1}"); c.HedgeCeiling != 0.1 || c.Budget.Calls != 1 {
+		t.Errorf("quick %+v", c)
+	}
+	if c = change(quick, "hedge_ceiling", "0.25"); c.HedgeCeiling != 0.25 {
+		t.Errorf("quick %+v", c)
+	}
+	if c = change(slow, "on_refusal", "[fast, small]"); !slices.Equal(c.OnRefusal.Ask, []string{"fast", "small"}) || len(c.AdvanceOn) != 2 {
+		t.Errorf("slow %+v", c)
+	}
+	// What is set outside takes the place of its opposite in the file.
+	if c = change(slow, "stop_on", "auth"); c.AdvanceOn != nil || len(c.StopOn) != 1 {
+		t.Errorf("slow %+v", c)
+	}
+	if _, problems := f.Change(slow, nil, []Setting{{"--set stop_on", "stop_on", "auth"}, {"--set advance_on", "advance_on", "timeout"}}); !problems.Failed() {
+		t.Error("both from outside were taken")
+	}
+	if slow.Config.AdvanceOn == nil || slow.Config.StopOn != nil || len(slow.Config.OnRefusal.Ask) != 1 {
+		t.Errorf("the original changed: %+v", slow.Config)
+	}
+	race, problems := f.Instance("race", "race", []Binding{{"race", "candidates", []string{"fast", "small"}}}, []Setting{{"--set budget", "budget", "{calls: 3}"}, {"--set hedge_ceiling", "hedge_ceiling", "10%"}, {"--set start_after", "start_after", "1s"}})
+	if len(problems) > 0 || race.Config.Budget.Calls != 3 || race.Config.HedgeCeiling != 0.1 {
+		t.Errorf("race %+v, %v", race, problems)
+	}
+}
+
+// TestChangeSaysNothingTwice holds that what was said about a file is not said again about a change to it, unless the
+// change is why.
+func TestChangeSaysNothingTwice(t *testing.T) {
+	f, problems := Parse("firstgood.yaml", []byte(`
+delegates:
+  fast: {openai: {model: m}, timeout: 30s}
+  agent: {command: {argv: [agent, "{brief}"]}, effects: unsafe}
+patterns:
+  p: {pattern: fallback-chain, with: {chain: [agent, fast]}, config: {budget: {cost: 1}, timeout: 1m}}
+`), Kinds())
+	if f == nil || len(problems) != 2 {
+		t.Fatalf("problems %v", problems)
+	}
+	change := func(with []Binding, key, value string) string {
+		in, problems := f.Change(f.Instances[0], with, []Setting{{"--set " + key, key, value}})
+		if in == nil {
+			t.Fatal(problems)
+		}
+		return problems.Error()
+	}
+	if got := change(nil, "nonempty", "true"); got != "" {
+		t.Errorf("said again: %s", got)
+	}
+	if got := change(nil, "timeout", "20s"); got != "firstgood.yaml:6:54: note: patterns.p.with.chain[1]: the timeout of fast, 30s, is above that of p, 20s, which comes first" {
+		t.Errorf("not said: %s", got)
+	}
+	with := []Binding{{"--with chain", "chain", []string{"agent", "agent"}}}
+	if got := change(with, "nonempty", "true"); !strings.Contains(got, "--with chain: note: a run does not go past agent once it has started") {
+		t.Errorf("not said: %s", got)
 	}
 }

@@ -21,10 +21,14 @@ type File struct {
 	Judge     Ref // weighs plain language where a criterion names no judge; the zero Ref when not given
 	Model     Ref // answers a document's call without a component; the zero Ref when neither it nor Judge is given
 	Defaults  Defaults
+	Health    *Health     // nil: nobody's health is kept
 	Delegates []*Delegate // in the order of the file
 	Instances []*Instance // what stands under patterns, in the order of the file
 
-	kinds []Kind
+	FailureRules []FailureRule // in the order of the file, in which they are tried
+
+	kinds  []Kind
+	checks []Check
 }
 
 // Defaults hold for each delegate that says nothing else.
@@ -40,8 +44,13 @@ type Delegate struct {
 	Kind    string        // the name of its [Kind]
 	Spec    any           // what the kind's Decode returned
 	Timeout time.Duration // of one attempt, the default applied; 0: none
-	Retries int           // inside one attempt, the default applied
+	Retries int           // inside one attempt, the default applied unless Effects is EffectsUnsafe
 	Effects string        // EffectsNone, EffectsIdempotent or EffectsUnsafe
+	Price   *Price        // nil: what an attempt costs is unknown
+
+	// Of a kind that streams, else 0. 0: no limit.
+	FirstToken time.Duration // until the first piece of the reply is there
+	Idle       time.Duration // between two pieces of it
 
 	texts      []Text
 	ownTimeout bool
@@ -58,9 +67,10 @@ const (
 // returns becomes the delegate's Spec; see [Map] for what it may do. A kind's name must not be a key that every
 // delegate has.
 type Kind struct {
-	Name   string
-	Doc    string
-	Decode func(*Map) any
+	Name    string
+	Doc     string
+	Decode  func(*Map) any
+	Streams bool // a reply arrives piece by piece, so that first_token and idle can be set
 }
 
 // reading is one reading of a file, or of settings from outside one.
@@ -69,6 +79,7 @@ type reading struct {
 	origin   bool // name is not that of a file, and there are no lines
 	lines    []string
 	kinds    []Kind
+	checks   []Check
 	mask     mask
 	problems Problems
 	left     int    // problems beyond the most that are kept
@@ -77,7 +88,7 @@ type reading struct {
 }
 
 // Load reads the file at path; see [Parse]. Of a file that is too large no more is read than it takes to know.
-func Load(path string, kinds []Kind) (*File, Problems) {
+func Load(path string, kinds []Kind, checks ...Check) (*File, Problems) {
 	data, err := read(path)
 	if err != nil {
 		problem := Problem{Pos: Pos{File: path}, Message: fmt.Sprintf("cannot read the file: %v", err), Err: err}
@@ -90,7 +101,7 @@ func Load(path string, kinds []Kind) (*File, Problems) {
 		}
 		return nil, Problems{problem}
 	}
-	return Parse(path, data, kinds)
+	return Parse(path, data, kinds, checks...)
 }
 
 func read(path string) ([]byte, error) {
@@ -105,14 +116,15 @@ func read(path string) ([]byte, error) {
 // Parse reads data, which came from the file of the given name. It checks the whole file, whatever will be run, and
 // returns every problem by position. The File is nil when one of them is an error. Parse looks at no environment
 // variable and at no other file. Kinds are the kinds of delegates that the file may hold; their names must differ.
-func Parse(filename string, data []byte, kinds []Kind) (*File, Problems) {
-	r := &reading{name: filename, kinds: kinds}
+// Checks are asked about each expression and schema; without one, any is taken.
+func Parse(filename string, data []byte, kinds []Kind, checks ...Check) (*File, Problems) {
+	r := &reading{name: filename, kinds: kinds, checks: checks}
 	text, ok := r.checkBytes(data)
 	if !ok {
 		return nil, r.finish()
 	}
 	r.lines = splitLines(text)
-	file := &File{Path: filename, kinds: kinds}
+	file := &File{Path: filename, kinds: kinds, checks: checks}
 	if root := r.parse(text); root != nil {
 		r.enter(root, root.pos, "", func(m *Map) { r.file(m, file) })
 		r.resolve(file)
@@ -132,6 +144,12 @@ func (r *reading) file(m *Map, f *File) {
 			return "it belongs to an instance: patterns: {NAME: {pattern: …, with: …}}"
 		case key == "timeout" || key == "retries":
 			return "write it under defaults, for every delegate, or in one delegate"
+		case slices.Contains(delegateKeys, key):
+			return fmt.Sprintf("it belongs to a delegate: delegates: {NAME: {%s: …}}", key)
+		case slices.Contains(healthKeys, key):
+			return fmt.Sprintf("it belongs to health: {%s: …}", key)
+		case keyOwner(key) != "":
+			return fmt.Sprintf("it belongs to an instance: patterns: {NAME: {…, config: {%s: …}}}", key)
 		case slices.ContainsFunc(r.kinds, func(k Kind) bool { return k.Name == key }):
 			return fmt.Sprintf("it belongs to a delegate: delegates: {NAME: {%s: …}}", key)
 		}
@@ -146,7 +164,15 @@ func (r *reading) file(m *Map, f *File) {
 	m.Mapping("defaults", "what holds for each delegate that says nothing else", func(m *Map) {
 		f.Defaults.Timeout = m.Duration("timeout", timeoutDoc, 0)
 		f.Defaults.Retries = m.Int("retries", retriesDoc, 0, maxRetries, 0)
+		m.hint = func(key string) string {
+			if slices.Contains(delegateKeys, key) {
+				return "it has no default; write it in each delegate"
+			}
+			return topHint(key)
+		}
 	})
+	f.Health = m.health("health", "true: a delegate that is rate limited or unavailable is left alone for a while; or how")
+	f.FailureRules = m.failureRules("failure_rules", "what the words of an error body mean, tried before what is built in")
 	m.named("delegates", "who can attempt a brief, by name", func() schema { return r.object(func(m *Map) { r.delegate(m, "", Defaults{}) }) },
 		func(name string, pos Pos, n *node) {
 			r.enter(n, pos, step(m.at("delegates"), name), func(m *Map) {
@@ -183,7 +209,10 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 				return fmt.Sprintf("write it inside %s: {%s: {%s: …}}", kind.Name, kind.Name, key)
 			}
 		}
-		return ""
+		if key != "timeout" && keyOwner(key) != "" {
+			return fmt.Sprintf("it belongs to an instance: patterns: {NAME: {…, config: {%s: …}}}", key)
+		}
+		return topHint(key)
 	}
 	var given, names []string
 	for _, kind := range r.kinds {
@@ -193,7 +222,7 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 		}
 		m.Mapping(kind.Name, kind.Doc, func(m *Map) {
 			m.hint = func(key string) string {
-				if key == "timeout" || key == "retries" || key == "effects" {
+				if key == "timeout" || key == "retries" || slices.Contains(delegateKeys, key) {
 					return fmt.Sprintf("write it beside %s, not in it", kind.Name)
 				}
 				return ""
@@ -205,10 +234,59 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 	d.Retries = m.Int("retries", retriesDoc, 0, maxRetries, defaults.Retries)
 	d.Effects = m.Enum("effects", "what an attempt may leave behind: nothing, the same however often it runs, or something each time",
 		EffectsNone, EffectsNone, EffectsIdempotent, EffectsUnsafe)
+	d.Price = m.price("price", "what its tokens cost, in US dollars per million")
+	d.FirstToken = m.Duration("first_token", "how long the first piece of the reply may take, such as 10s", 0)
+	d.Idle = m.Duration("idle", "how long the reply may pause between two pieces, such as 20s", 0)
 	d.ownTimeout = m.Has("timeout")
 	d.texts = r.texts
 	r.oneKind(m, given, names)
+	r.pace(m, d)
+	r.unsafeRetries(m, d)
 	return d
+}
+
+// delegateKeys are the keys that every delegate has and defaults do not.
+var delegateKeys = []string{"effects", "price", "first_token", "idle"}
+
+// topHint says where a key of the top level belongs, "" for any other.
+func topHint(key string) string {
+	if key == "health" || key == "failure_rules" {
+		return "write it at the top of the file"
+	}
+	return ""
+}
+
+// pace checks the limits on the pieces of a reply.
+func (r *reading) pace(m *Map, d *Delegate) {
+	for _, limit := range []struct {
+		key  string
+		span time.Duration
+	}{{"first_token", d.FirstToken}, {"idle", d.Idle}} {
+		i := slices.IndexFunc(r.kinds, func(k Kind) bool { return k.Name == d.Kind })
+		switch {
+		case i < 0 || !m.Has(limit.key):
+		case r.keyOf(r.kinds[i], limit.key):
+			m.Errorf(limit.key, "%s has a key of this name; write it inside: {%s: {%s: …}}", d.Kind, d.Kind, limit.key)
+		case !r.kinds[i].Streams:
+			m.Errorf(limit.key, "the kind %s gives its reply in one piece; write timeout instead, or use a kind that streams%s", d.Kind, r.streaming())
+		case d.Timeout > 0 && limit.span >= d.Timeout:
+			m.reportf(SeverityNote, limit.key, "%s, %v, is not below the attempt's timeout, %v, which comes first", limit.key, limit.span, d.Timeout)
+		}
+	}
+}
+
+// streaming returns the kinds that stream, in parentheses and after a space.
+func (r *reading) streaming() string {
+	var names []string
+	for _, kind := range r.kinds {
+		if kind.Streams {
+			names = append(names, kind.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return " (" + or(names) + ")"
 }
 
 // oneKind reports a delegate of no kind or of several.

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,7 +68,7 @@ func TestBrokenFiles(t *testing.T) {
 
 func said(t *testing.T, name string, data []byte) string {
 	t.Helper()
-	file, problems := Parse(name, data, Kinds())
+	file, problems := Parse(name, data, Kinds(), faults)
 	if (file == nil) != problems.Failed() {
 		t.Errorf("%s: file %v with problems\n%v", name, file, problems)
 	}
@@ -78,6 +80,28 @@ func said(t *testing.T, name string, data []byte) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// faults is a check that finds fault with the word WRONG in an expression, and with the type objekt in a schema. It knows
+// the place of each; not that of SOMEHOW.
+func faults(c *Criterion) error {
+	wrong := errors.New("nothing is wrong but\nthe \x1b word")
+	before, _, found := strings.Cut(c.Expr, "WRONG")
+	switch {
+	case found:
+		return &SourceError{Offset: len([]rune(before)), Err: wrong}
+	case c.Expr == "SOMEHOW":
+		return wrong
+	case strings.Contains(c.SchemaFile, "missing"):
+		return &fs.PathError{Op: "open", Path: c.SchemaFile, Err: fs.ErrNotExist}
+	case strings.Contains(c.SchemaFile, "wrong"):
+		return &SourceError{Pointer: "/properties", Err: wrong}
+	case strings.Contains(string(c.Schema), "objekt"):
+		return &SourceError{Pointer: "/properties/a~1b/anyOf/1/type", Err: wrong}
+	case strings.Contains(string(c.Schema), "else"):
+		return &SourceError{Pointer: "/else/if/then", Err: wrong}
+	}
+	return nil
 }
 
 // archive is a file in the txtar format: a comment, then files, each after a line "-- name --".

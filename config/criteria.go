@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"regexp"
 	"regexp/syntax"
@@ -16,13 +17,16 @@ type Rule string
 
 // The rules.
 const (
-	RuleText     Rule = "text"     // a judge weighs Text
-	RuleMatches  Rule = "matches"  // Regexp matches the reply
-	RuleCommand  Rule = "command"  // Argv exits with 0
-	RuleNonEmpty Rule = "nonempty" // the reply says something
-	RuleAll      Rule = "all"      // each of Children holds
-	RuleAny      Rule = "any"      // one of Children holds
-	RuleNot      Rule = "not"      // the one of Children does not hold
+	RuleText         Rule = "text"          // a judge weighs Text
+	RuleMatches      Rule = "matches"       // Regexp matches the reply
+	RuleExpr         Rule = "expr"          // Expr is true of the reply
+	RuleSchema       Rule = "schema"        // the reply's JSON is as Schema or SchemaFile says
+	RuleFinishReason Rule = "finish_reason" // the reply ended for one of FinishReasons
+	RuleCommand      Rule = "command"       // Argv exits with 0
+	RuleNonEmpty     Rule = "nonempty"      // the reply says something
+	RuleAll          Rule = "all"           // each of Children holds
+	RuleAny          Rule = "any"           // one of Children holds
+	RuleNot          Rule = "not"           // the one of Children does not hold
 )
 
 // Criterion is a rule about a reply. A nil Criterion is none at all: nothing is judged.
@@ -38,10 +42,14 @@ type Criterion struct {
 	OnUnparseable string   // "accept" (the rule is taken to be in the reply's favour) or "reject"
 	JudgeRetries  int      // how often a judge that did not answer is asked again
 
-	Regexp   *regexp.Regexp // of RuleMatches
-	Argv     []Text         // of RuleCommand
-	Timeout  time.Duration  // of RuleCommand; 0: none of its own
-	Children []*Criterion   // of RuleAll, RuleAny and RuleNot
+	Regexp        *regexp.Regexp  // of RuleMatches
+	Expr          string          // of RuleExpr: the expression as written, which a [Check] found in order
+	Schema        json.RawMessage // of RuleSchema: a JSON Schema that stands in the file, an object; nil for one that does not
+	SchemaFile    string          // of RuleSchema: the path of one, from where the program is, not from where the file is; "" for none
+	FinishReasons []string        // of RuleFinishReason: at least one, as a provider names it
+	Argv          []Text          // of RuleCommand
+	Timeout       time.Duration   // of RuleCommand; 0: none of its own
+	Children      []*Criterion    // of RuleAll, RuleAny and RuleNot
 
 	path string
 }
@@ -59,7 +67,7 @@ func (c *Criterion) Visit(visit func(*Criterion)) {
 
 // The keys that are rules, and those that only go with text.
 var (
-	rules     = []string{"text", "matches", "command", "nonempty", "all", "any", "not"}
+	rules     = []string{"text", "matches", "expr", "schema", "finish_reason", "command", "nonempty", "all", "any", "not"}
 	textExtra = []string{"judge", "sees", "chars", "on_unparseable", "on_judge_error"}
 )
 
@@ -134,6 +142,9 @@ func (r *reading) rule(m *Map, c *Criterion, top bool) bool {
 		c.Rule = RuleMatches
 		c.Regexp = r.regexp(n, m.at("matches"))
 	}
+	m.expr("expr", c)
+	m.jsonSchema("schema", c)
+	m.finishReason("finish_reason", c)
 	if m.Has("command") {
 		c.Rule = RuleCommand
 	}

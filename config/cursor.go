@@ -394,12 +394,22 @@ var bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
 // Duration returns a time span of more than zero, such as 400ms, 90s or 1h30m; otherwise where the key is absent.
 func (m *Map) Duration(key, doc string, otherwise time.Duration) time.Duration {
-	n := m.take(key, doc, nil, func() schema {
-		return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, "examples": []any{"60s", "1m30s"}}
-	})
+	n := m.take(key, doc, nil, durationSchema)
 	if n == nil {
 		return otherwise
 	}
+	if span := m.r.duration(n, m.at(key)); span > 0 {
+		return span
+	}
+	return otherwise
+}
+
+func durationSchema() schema {
+	return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, "examples": []any{"60s", "1m30s"}}
+}
+
+// duration returns the time span that n is, or reports what is wrong with it and returns 0.
+func (r *reading) duration(n *node, path string) time.Duration {
 	way := "write for example 400ms, 90s or 1h30m"
 	switch {
 	case n.shape != scalar || n.hidden:
@@ -419,8 +429,8 @@ func (m *Map) Duration(key, doc string, otherwise time.Duration) time.Duration {
 			way = "variables have no place in it"
 		}
 	}
-	m.r.mismatch(n, m.at(key), "a duration", way)
-	return otherwise
+	r.mismatch(n, path, "a duration", way)
+	return 0
 }
 
 var (
@@ -493,14 +503,18 @@ func (m *Map) Mapping(key, doc string, decode func(*Map), options ...Option) boo
 // enter hands the mapping n to decode; pos is that of its key.
 func (r *reading) enter(n *node, pos Pos, path string, decode func(*Map)) bool {
 	if n.shape != mapping {
-		described, example := &Map{r: r}, "key: …"
+		described := &Map{r: r}
 		decode(described)
+		var examples []string
 		for _, f := range described.fields {
 			if f.required {
-				example = f.name + ": …"
+				examples = append(examples, f.name+": …")
 			}
 		}
-		way := "write its keys below it, or in braces: {" + example + "}"
+		if examples == nil {
+			examples = []string{"key: …"}
+		}
+		way := "write its keys below it, or in braces: {" + strings.Join(examples, ", ") + "}"
 		if n.isText() && tightText.MatchString(n.text) {
 			way = tightColon
 		}

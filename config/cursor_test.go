@@ -144,10 +144,10 @@ func TestPatternsAndTheirKeys(t *testing.T) {
 			}
 		}
 	}
-	want := `fallback-chain chain/true failure_criteria acceptance_criteria nonempty timeout
-race candidates/true order start_after max_parallel failure_criteria acceptance_criteria nonempty timeout
-fan-out delegates/true width failure_criteria acceptance_criteria nonempty timeout
-retry-with-learning target/false max_retries failure_criteria acceptance_criteria nonempty timeout`
+	want := `fallback-chain chain/true failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery
+race candidates/true order start_after max_parallel hedge_ceiling failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery
+fan-out delegates/true width failure_criteria acceptance_criteria nonempty timeout reserve budget wait_for_recovery
+retry-with-learning target/false max_retries failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

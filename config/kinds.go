@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// Kinds returns the kinds of delegates that the file always knows. Their specs are *[OpenAI], *[Command] and *[HTTP].
+// Kinds returns the kinds of delegates that the file always knows. Their specs are *[OpenAI], *[Anthropic], *[Command]
+// and *[HTTP].
 func Kinds() []Kind {
 	return []Kind{
-		{"openai", "a model behind an endpoint that speaks chat completions", decodeOpenAI},
-		{"command", "a program", decodeCommand},
-		{"http", "a web service", decodeHTTP},
+		{Name: "openai", Doc: "a model behind an endpoint that speaks chat completions", Decode: decodeOpenAI, Streams: true},
+		{Name: "anthropic", Doc: "a model behind an endpoint that speaks Anthropic's messages", Decode: decodeAnthropic, Streams: true},
+		{Name: "command", Doc: "a program", Decode: decodeCommand},
+		{Name: "http", Doc: "a web service", Decode: decodeHTTP},
 	}
 }
 
@@ -30,32 +32,79 @@ type OpenAI struct {
 	Params    map[string]Value // sent as they are
 }
 
+const (
+	modelDoc     = "the model's name, as its provider writes it"
+	keyNameDoc   = "the name of the environment variable that holds the key"
+	keyDoc       = "the key; better from the environment, as in ${NAME}"
+	headersDoc   = "HTTP headers sent with each request"
+	paramsDoc    = "parameters sent as they are, such as temperature"
+	besideParams = "it belongs to the delegate: write it beside params"
+)
+
 func decodeOpenAI(m *Map) any {
 	spec := &OpenAI{
-		Model:     m.Text("model", "the model's name, as its provider writes it", Required),
+		Model:     m.Text("model", modelDoc, Required),
 		BaseURL:   m.Text("base_url", "where the endpoint is, up to and with /v1; the provider's own unless said"),
-		APIKeyEnv: m.variable("api_key_env", "the name of the environment variable that holds the key"),
-		APIKey:    m.Text("api_key", "the key; better from the environment, as in ${NAME}"),
+		APIKeyEnv: m.variable("api_key_env", keyNameDoc, "OPENAI_API_KEY"),
+		APIKey:    m.Text("api_key", keyDoc),
 		System:    m.Text("system", "the system message"),
-		Headers:   m.TextMap("headers", "HTTP headers sent with each request", headerName),
-		Params:    m.Values("params", "parameters sent as they are, such as temperature"),
+		Headers:   m.TextMap("headers", headersDoc, headerName),
+		Params:    m.Values("params", paramsDoc),
 	}
 	checkURL(m, "base_url", spec.BaseURL)
 	if raw, ok := spec.BaseURL.Static(); ok && strings.HasSuffix(strings.TrimRight(raw, "/"), "/chat/completions") {
 		m.Errorf("base_url", "leave out /chat/completions, which is added to each request")
 	}
-	if m.Has("api_key") && m.Has("api_key_env") {
-		m.Errorf("api_key", "both api_key and api_key_env are given; keep one")
-	}
-	for key, way := range map[string]string{
-		"model":    "it belongs to the delegate: write it beside params",
+	checkKeys(m)
+	checkParams(m, spec.Params, map[string]string{
+		"model":    besideParams,
 		"messages": "the messages are made from the brief",
 		"stream":   "whether a reply is streamed is not a setting",
-	} {
-		if _, ok := spec.Params[key]; ok {
-			m.inside("params", key, "%s cannot be a parameter; %s", key, way)
+	})
+	checkHeaders(m, spec.Headers)
+	return spec
+}
+
+// Anthropic is the spec of a model behind an endpoint that speaks Anthropic's messages.
+type Anthropic struct {
+	Model     Text
+	BaseURL   Text   // zero: the provider's own, with what its variables of the environment say
+	APIKeyEnv string // the variable that holds the key; "" when not given
+	APIKey    Text   // the key itself; zero when not given. At most one of the two is
+	System    Text
+	MaxTokens int // of the reply; 4096 unless given
+	Headers   map[string]Text
+	Params    map[string]Value // sent as they are
+}
+
+func decodeAnthropic(m *Map) any {
+	spec := &Anthropic{
+		Model:     m.Text("model", modelDoc, Required),
+		BaseURL:   m.Text("base_url", "where the endpoint is, without /v1; the provider's own unless said"),
+		APIKeyEnv: m.variable("api_key_env", keyNameDoc, "ANTHROPIC_API_KEY"),
+		APIKey:    m.Text("api_key", keyDoc),
+		System:    m.Text("system", "the system prompt"),
+		MaxTokens: m.Int("max_tokens", "how many tokens the reply may have; 4096 unless said", 1, 10_000_000, 4096),
+		Headers:   m.TextMap("headers", headersDoc, headerName),
+		Params:    m.Values("params", paramsDoc),
+	}
+	checkURL(m, "base_url", spec.BaseURL)
+	if raw, ok := spec.BaseURL.Static(); ok {
+		for _, end := range []string{"/v1/messages", "/messages", "/v1"} {
+			if strings.HasSuffix(strings.TrimRight(raw, "/"), end) {
+				m.Errorf("base_url", "leave out %s; /v1/messages is added to each request", end)
+				break
+			}
 		}
 	}
+	checkKeys(m)
+	checkParams(m, spec.Params, map[string]string{
+		"model":      besideParams,
+		"system":     besideParams,
+		"max_tokens": besideParams,
+		"messages":   "the messages are made from the brief",
+		"stream":     "whether a reply is streamed is not a setting",
+	})
 	checkHeaders(m, spec.Headers)
 	return spec
 }
@@ -106,7 +155,7 @@ func decodeHTTP(m *Map) any {
 	spec := &HTTP{
 		URL:     m.Text("url", "where the service is; {brief} stands for the brief, escaped", Required),
 		Method:  m.Enum("method", "the HTTP method; POST with json, else GET", "", "GET", "POST", "PUT", "PATCH", "DELETE"),
-		Headers: m.TextMap("headers", "HTTP headers sent with each request", headerName),
+		Headers: m.TextMap("headers", headersDoc, headerName),
 		Result:  m.Text("result", "where the reply is in the answer's JSON, such as answer.text; the whole answer unless said"),
 	}
 	spec.JSON, spec.HasJSON = m.Value("json", "the body, sent as JSON, in whose texts {brief} stands for the brief")
@@ -139,6 +188,22 @@ func holdsBrief(t Text) bool {
 func (m *Map) inside(key, inner, format string, args ...any) {
 	if e := m.node.entry(key).value.entry(inner); e != nil {
 		m.r.report(SeverityError, e.pos, step(m.at(key), inner), format, args...)
+	}
+}
+
+// checkKeys reports two keys of an endpoint.
+func checkKeys(m *Map) {
+	if m.Has("api_key") && m.Has("api_key_env") {
+		m.Errorf("api_key", "both api_key and api_key_env are given; keep one")
+	}
+}
+
+// checkParams reports parameters that have another place, which ways say.
+func checkParams(m *Map, params map[string]Value, ways map[string]string) {
+	for key, way := range ways {
+		if _, ok := params[key]; ok {
+			m.inside("params", key, "%s cannot be a parameter; %s", key, way)
+		}
 	}
 }
 
@@ -205,8 +270,8 @@ func checkHeaders(m *Map, headers map[string]Text) {
 	}
 }
 
-// variable returns the name of an environment variable.
-func (m *Map) variable(key, doc string) string {
+// variable returns the name of an environment variable, such as the example.
+func (m *Map) variable(key, doc, example string) string {
 	n := m.take(key, doc, nil, func() schema { return schema{"type": "string", "pattern": justName.String()} })
 	if n == nil {
 		return ""
@@ -217,7 +282,7 @@ func (m *Map) variable(key, doc string) string {
 	if n.isText() && justVariable.MatchString(n.text) {
 		m.r.errorf(n, m.at(key), "this wants the name alone; write %s", strings.Trim(n.text, "${}"))
 	} else {
-		m.r.errorf(n, m.at(key), "this wants the name of an environment variable, such as OPENAI_API_KEY, not the key itself")
+		m.r.errorf(n, m.at(key), "this wants the name of an environment variable, such as %s, not the key itself", example)
 	}
 	return ""
 }

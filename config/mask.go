@@ -80,6 +80,9 @@ func isSecretKey(key string) bool {
 
 // isCredentialKey reports whether the key names a credential.
 func isCredentialKey(key string) bool {
+	if fold(key) == "first_token" || fold(key) == "max_token" { // a span of time, and what max_tokens is meant by
+		return false
+	}
 	words := strings.Split(fold(key), "_")
 	if last := words[len(words)-1]; last == "key" || last == "keys" {
 		return true
@@ -96,6 +99,7 @@ func isVariableName(s string) bool {
 
 var (
 	secretText   = regexp.MustCompile(`(?i)\bbearer\s|\bbasic\s|(api[-_]?key|token|secret|password|authorization|cookie)\s*[:=]|://[^/\s]*@|://\S*[?&][^=&\s]+=[^{$&\s]|\bsk-`)
+	justSpan     = regexp.MustCompile(`^[0-9]{1,5}(ms|s|m|h)?$`)
 	justName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	justVariable = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 )
@@ -111,7 +115,7 @@ func isSecretValue(value string) bool {
 // secretLine reports whether the line of a file that could not be read may hold a credential: by its own words, by
 // a long run of letters and digits, or because a key above it says so.
 func (r *reading) secretLine(number int) bool {
-	line := r.line(number)
+	line := harmlessKeys.ReplaceAllString(r.line(number), "")
 	if lineSecret.MatchString(line) || longToken.MatchString(line) {
 		return true
 	}
@@ -131,8 +135,9 @@ func (r *reading) secretLine(number int) bool {
 }
 
 var (
-	lineSecret = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth|bearer|cookie|headers|\benv\b|://\S*[@?]|\bsk-`)
-	longToken  = regexp.MustCompile(`[A-Za-z0-9_+/=-]{24,}`)
+	harmlessKeys = regexp.MustCompile(`\b(first_token|max_tokens|tokens):`)
+	lineSecret   = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth|bearer|cookie|headers|\benv\b|://\S*[@?]|\bsk-`)
+	longToken    = regexp.MustCompile(`[A-Za-z0-9_+/=-]{24,}`)
 )
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +114,7 @@ func TestExampleOfTheDesign(t *testing.T) {
 	}
 	config := quick.Config
 	config.Failure, config.Acceptance = nil, nil
-	if want := (Config{NonEmpty: true, StartAfter: 400 * time.Millisecond, Timeout: 20 * time.Second, Order: "eager"}); config != want || quick.Config.Failure != nil {
+	if want := (Config{NonEmpty: true, StartAfter: 400 * time.Millisecond, Timeout: 20 * time.Second, Order: "eager"}); !reflect.DeepEqual(config, want) || quick.Config.Failure != nil {
 		t.Errorf("quick %+v, want %+v", config, want)
 	}
 	if quick.Bound("candidates")[1].Instance != answer || quick.Bound("candidates")[0].Delegate != f.Delegates[0] {
@@ -177,7 +178,7 @@ func TestModelIsTheJudgeUnlessSaid(t *testing.T) {
 func TestEveryPattern(t *testing.T) {
 	f := parsed(t, `
 version: 1
-delegates: {a: {openai: {model: m}}, b: {command: {argv: [./b]}, effects: unsafe}}
+delegates: {a: {openai: {model: m}}, b: {command: {argv: [./b]}, effects: idempotent}}
 patterns:
   chain: {pattern: std/controls/fallback-chain, with: {chain: [a, b]}, config: {acceptance_criteria: {matches: x}, timeout: 1m}}
   race: {pattern: std/composites/race, with: {candidates: [a, b]}, config: {order: listed, max_parallel: 2}}
@@ -198,11 +199,11 @@ patterns:
 		in := f.Instances[i]
 		got := in.Config
 		got.Acceptance = nil
-		if in.Pattern != want.pattern || names(in.Bound(want.slot)) != want.bound || got != want.config {
+		if in.Pattern != want.pattern || names(in.Bound(want.slot)) != want.bound || !reflect.DeepEqual(got, want.config) {
 			t.Errorf("%s: %+v, want %+v", in.Name, in, want)
 		}
 	}
-	if f.Delegates[1].Effects != EffectsUnsafe {
+	if f.Delegates[1].Effects != EffectsIdempotent {
 		t.Errorf("effects %s", f.Delegates[1].Effects)
 	}
 }

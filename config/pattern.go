@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/firstgood/firstgood"
 )
 
 // Pattern describes a coordination algorithm: what an instance of it binds and sets.
@@ -35,6 +37,7 @@ func Patterns() []Pattern {
 				c.Order = m.Enum("order", "eager: the first good reply wins; listed: the earliest-listed that is good", c.Order, "eager", "listed")
 				c.StartAfter = m.Duration("start_after", "start one, and the next each time this much has passed or one has failed", c.StartAfter)
 				c.MaxParallel = m.Int("max_parallel", "how many may be under way at once; all unless said", 1, maxWidth, c.MaxParallel)
+				c.HedgeCeiling = m.share("hedge_ceiling", "how many starts of start_after there may be, as a share of all runs, such as 10%; no bound unless said", 0.0001, c.HedgeCeiling)
 			}},
 		{"fan-out", "give the brief to all, bring back every reply",
 			[]PatternSlot{{"delegates", true, "the delegates"}}, func(m *Map, c *Config) {
@@ -108,6 +111,10 @@ func (p Pattern) config(m *Map, c *Config) {
 	}
 	c.NonEmpty = m.Bool("nonempty", "true: a reply that says nothing is bad", c.NonEmpty)
 	c.Timeout = m.Duration("timeout", "how long the run may take, or the attempt where the instance is nested", c.Timeout)
+	if p.Name != "fan-out" {
+		m.advancing(c, p.Slots[0].List)
+	}
+	m.spending(c)
 }
 
 // Instance is a pattern with its slots bound and its config set. It is a delegate, too.
@@ -118,7 +125,8 @@ type Instance struct {
 	Slots   []Slot // one for each of the pattern's slots, in the pattern's order
 	Config  Config
 
-	texts []Text
+	texts  []Text
+	places map[string]place // of what is in Config and Slots, by key
 }
 
 // Slot is a slot and what is bound to it.
@@ -156,6 +164,17 @@ type Config struct {
 	MaxParallel int           // race: 0 for all
 	Width       int           // fan-out: 0 for all
 	MaxRetries  int           // retry-with-learning: attempts altogether
+
+	// What a failure does, but in a fan-out. At most one of AdvanceOn and StopOn is not nil; neither is empty.
+	AdvanceOn []firstgood.Kind // any other kind stops the run
+	StopOn    []firstgood.Kind // any other kind goes on
+	OnRefusal *Refusal         // nil: a refusal is like other failures
+
+	// What a run may take.
+	Reserve         time.Duration // of Timeout, for each attempt still to come; 0: none
+	Budget          *Budget       // nil: no bound
+	HedgeCeiling    float64       // race: starts of StartAfter for each run, from 0.0001 to 1; 0: no bound
+	WaitForRecovery time.Duration // when all are left alone for their health; 0: not at all
 }
 
 // newInstance returns an instance of p with nothing bound and the defaults of its config.
@@ -206,7 +225,7 @@ func (r *reading) instance(m *Map, name string) *Instance {
 	p, ok := m.pattern("pattern", "which pattern this is an instance of, such as fallback-chain", !kind)
 	in := newInstance(p, name, m.pos)
 	with := func(w *Map) { r.slots(w, p, in) }
-	config := func(c *Map) { r.configure(c, p, &in.Config) }
+	config := func(c *Map) { r.configure(c, p, in) }
 	if !ok { // what the slots and settings are cannot be known
 		with, config = passOver, passOver
 	}
@@ -313,6 +332,7 @@ func (r *reading) slots(m *Map, p Pattern, in *Instance) {
 		slot.path, slot.Pos = m.at(s.Name), m.node.entry(s.Name).pos
 		r.bind(slot, n, in.Name+"."+s.Name)
 	}
+	in.placed(m)
 }
 
 // bind binds a slot to what n says; name is the name of an instance that stands in it.
@@ -359,20 +379,24 @@ func (r *reading) member(n *node, path, name string) Ref {
 	return Ref{}
 }
 
-// configure reads the config of an instance of p.
-func (r *reading) configure(m *Map, p Pattern, c *Config) {
+// configure reads the config of in, an instance of p.
+func (r *reading) configure(m *Map, p Pattern, in *Instance) {
+	c := &in.Config
 	m.hint = func(key string) string {
 		switch owner := keyOwner(key); {
+		case p.Name == "fan-out" && slices.Contains([]string{"advance_on", "stop_on", "on_refusal"}, key):
+			return "a fan-out asks every delegate whatever fails, and keeps the failures; remove it"
 		case owner != "":
 			return fmt.Sprintf("it is a setting of %s, not of %s; remove it", owner, p.Name)
 		case slotOwner(key) != "":
 			return "it is a slot; write it under with"
-		case key == "retries" || key == "effects":
+		case key == "retries" || slices.Contains(delegateKeys, key):
 			return "it belongs to a delegate"
 		}
-		return ""
+		return topHint(key)
 	}
 	p.config(m, c)
+	in.placed(m)
 	if m.Has("start_after") && c.MaxParallel == 1 {
 		m.Warnf("start_after", "it has no effect with max_parallel: 1, under which the next starts only when one has failed")
 	}

@@ -64,8 +64,9 @@ func (f *File) Names() []string {
 // scope resolves names against a file.
 type scope struct {
 	*reading
-	file  *File
-	names map[string]Ref
+	file   *File
+	names  map[string]Ref
+	unsafe map[*Instance]*Delegate // what unsafeIn found
 }
 
 // resolve turns every name of the file into what it names, and checks what only then can be checked.
@@ -87,11 +88,12 @@ func (r *reading) resolve(f *File) {
 	cycles := &cycles{scope: s, done: map[*Instance]bool{}}
 	for _, in := range f.Instances {
 		cycles.visit(in, "")
+		s.weigh(in)
 	}
 }
 
 func (r *reading) scope(f *File) *scope {
-	s := &scope{reading: r, file: f, names: make(map[string]Ref, len(f.Delegates)+len(f.Instances))}
+	s := &scope{reading: r, file: f, names: make(map[string]Ref, len(f.Delegates)+len(f.Instances)), unsafe: map[*Instance]*Delegate{}}
 	for _, in := range f.Instances {
 		s.names[in.Name] = Ref{Instance: in}
 	}
@@ -153,6 +155,20 @@ func (s *scope) instance(in *Instance) {
 	for _, c := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
 		c.Visit(s.judge)
 	}
+}
+
+// weigh checks what an instance, and those that stand in its slots, say about what they lead to. All names are resolved.
+func (s *scope) weigh(in *Instance) {
+	for _, slot := range in.Slots {
+		for _, member := range slot.Members {
+			if member.inline {
+				s.weigh(member.Instance)
+			}
+		}
+	}
+	s.settings(in)
+	s.effects(in)
+	s.costs(in)
 }
 
 // note says that a member may take longer than the run that it is part of.

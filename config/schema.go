@@ -92,7 +92,7 @@ func (r *reading) instanceSchema() schema {
 			"then": schema{
 				"properties": schema{
 					"with":   r.object(func(m *Map) { r.slots(m, p, newInstance(p, "", Pos{})) }),
-					"config": r.object(func(m *Map) { r.configure(m, p, &Config{}) }),
+					"config": r.object(func(m *Map) { r.configure(m, p, newInstance(p, "", Pos{})) }),
 				},
 				"required": []string{"with"},
 			},

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func (v *validator) check(s any, value any, path string) error {
 		case "$ref":
 			err = v.check(v.defs[strings.TrimPrefix(rule.(string), "#/$defs/")], value, path)
 		case "type":
-			if got := typeOf(value); got != rule {
+			if got := typeOf(value); got != rule && (got != "integer" || rule != "number") {
 				err = fmt.Errorf("%s: got %s, want %v", path, got, rule)
 			}
 		case "const":
@@ -59,6 +60,14 @@ func (v *validator) check(s any, value any, path string) error {
 		case "pattern":
 			if isText && !regexp.MustCompile(rule.(string)).MatchString(text) {
 				err = fmt.Errorf("%s: %q does not match", path, text)
+			}
+		case "exclusiveMinimum":
+			if n, ok := value.(float64); ok && n <= rule.(float64) {
+				err = fmt.Errorf("%s: too small", path)
+			}
+		case "minLength":
+			if isText && float64(len(text)) < rule.(float64) {
+				err = fmt.Errorf("%s: too short", path)
 			}
 		case "minimum":
 			if n, ok := value.(float64); ok && n < rule.(float64) {
@@ -201,15 +210,23 @@ model: b
 x-free: {anything: [1]}
 defaults: {timeout: 60s, retries: 1}
 delegates:
-  a: {openai: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: KEY, system: s, headers: {x-a: b}, params: {temperature: 0.5}}, timeout: 1m30s, retries: 2, effects: none}
-  b: {command: {argv: [./b, "{brief}"], stdin: none, env: [HOME, A=b], dir: /tmp, grace: 2s, max_output: 1 MiB}, effects: unsafe}
+  a: {openai: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: KEY, system: s, headers: {x-a: b}, params: {temperature: 0.5}}, timeout: 1m30s, retries: 2, effects: none, price: {input: 0.25, output: 2}, first_token: 10s, idle: 20s}
+  b: {command: {argv: [./b, "{brief}"], stdin: none, env: [HOME, A=b], dir: /tmp, grace: 2s, max_output: 1 MiB}, effects: idempotent}
   c: {http: {url: "https://example.com", method: PUT, headers: {a: b}, json: {q: "{brief}"}, result: a.b}, x-note: 1}
   d: {openai: {model: m, api_key: "${KEY}"}}
-  e: {command: {argv: [./e], stdin: brief, env: {A: b}}}
+  e: {command: {argv: [./e], stdin: brief, env: {A: b}}, effects: unsafe, price: {input: 0, output: 0}}
+  f: {anthropic: {model: m, base_url: "https://example.com", api_key_env: KEY, system: s, max_tokens: 100, headers: {x-a: b}, params: {top_k: 5}}, price: {input: 0, output: 0.5}}
+  g: {anthropic: {model: m, api_key: "${KEY}"}}
+health: {cooldown: {rate_limited: 1m, auth: 5m}, max_cooldown: 2h, breaker: {min_sample: 20, failure_ratio: 50%, window: 30s, open: 10s}}
+failure_rules:
+  - {matches: 'too many words', kind: context_length, status: [400, 422]}
+  - {matches: 'try later', kind: unavailable, status: 418}
+  - {matches: 'no', kind: refused}
 patterns:
-  chain: {pattern: std/patterns/fallback-chain, with: {chain: [a, {pattern: race, with: {candidates: [b, c]}}]}, config: {failure_criteria: bad, timeout: 5m}}
-  race: {pattern: race, with: {candidates: []}, config: {order: listed, start_after: 1s, max_parallel: 2, nonempty: true, acceptance_criteria: null}}
-  fan: {pattern: fan-out, with: {delegates: [a]}, config: {width: 2}}
+  chain: {pattern: std/patterns/fallback-chain, with: {chain: [a, {pattern: race, with: {candidates: [b, c]}}]}, config: {failure_criteria: bad, timeout: 5m, advance_on: [rate_limited, rejected, refused], on_refusal: [a], reserve: 10s, budget: {calls: 5}, wait_for_recovery: 1m}}
+  race: {pattern: race, with: {candidates: []}, config: {order: listed, start_after: 1s, max_parallel: 2, nonempty: true, acceptance_criteria: null, hedge_ceiling: 10%, stop_on: [auth], on_refusal: stop}}
+  fan: {pattern: fan-out, with: {delegates: [a, e]}, config: {width: 2, budget: {calls: 2, tokens: 1000, cost: 0.5}}}
+  fine: {pattern: race, with: {candidates: [a, b]}, config: {start_after: 1s, hedge_ceiling: 0.1, acceptance_criteria: {all: [{expr: 'len(reply.text) < 5'}, {schema: ./a.json}, {schema: {type: object}}, {finish_reason: stop}, {finish_reason: [stop, length]}]}}}
   retry:
     pattern: retry-with-learning
     with: {target: chain}
@@ -241,7 +258,21 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 		a + "patterns: {p: {pattern: none, with: {}}}\n", a + "patterns: {p: {pattern: race}}\n", a + "patterns: {p: {pattern: race, with: {chain: [a]}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: a}}}\n", a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {width: 1}}}\n",
 		a + "patterns: {p: {pattern: fan-out, with: {delegates: [a]}, config: {width: 0}}}\n", a + "patterns: {p: {pattern: retry-with-learning, with: {target: [a]}}}\n",
-		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {expr: x}}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {expr: 5}}}}\n",
+		"health: on\n", "health: {cooldown: true}\n", "health: {cooldown: {refused: 5s}}\n", "health: {breaker: {failure_ratio: 0.001}}\n", "health: {breaker: {failure_ratio: 1.5}}\n",
+		"failure_rules: {}\n", "failure_rules: [{matches: a}]\n", "failure_rules: [{matches: a, kind: rejected}]\n", "failure_rules: [{matches: a, kind: auth, status: []}]\n",
+		"failure_rules: [{matches: a, kind: auth, status: 42}]\n", "failure_rules: [{matches: a, kind: auth, status: [400, 400]}]\n",
+		"delegates: {a: {openai: {model: m}, price: {input: 1}}}\n", "delegates: {a: {openai: {model: m}, price: {input: -1, output: 1}}}\n",
+		"delegates: {a: {openai: {model: m}, idle: 5}}\n", "delegates: {a: {anthropic: {model: m, max_tokens: 0}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {advance_on: []}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {stop_on: [no_start]}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {on_refusal: []}}}\n",
+		a + "patterns: {p: {pattern: retry-with-learning, with: {target: a}, config: {on_refusal: [a]}}}\n",
+		a + "patterns: {p: {pattern: fan-out, with: {delegates: [a]}, config: {on_refusal: stop}}}\n",
+		a + "patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {budget: {cost: 0}}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {start_after: 1s, hedge_ceiling: 0}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {schema: 5}}}}\n",
+		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {finish_reason: []}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {matches: x, nonempty: true}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {all: []}}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {text: x, judge: a, sees: [brief]}}}}\n",
@@ -261,6 +292,14 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	at := func(path ...string) (keys []string) {
 		here := s
 		for _, step := range path {
+			if list, ok := here.([]any); ok {
+				i, err := strconv.Atoi(step)
+				if err != nil {
+					t.Fatal(err)
+				}
+				here = list[i]
+				continue
+			}
 			here = here.(map[string]any)[step]
 		}
 		for key, sub := range here.(map[string]any)["properties"].(map[string]any) {
@@ -286,6 +325,14 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 		{"delegates: {a: {http: {zzzzzz: 1}}}\n", within(delegate, "properties", "http")},
 		{"delegates: {a: {agent: {zzzzzz: 1}}}\n", within(delegate, "properties", "agent")},
 		{"delegates: {a: {agent: {patch: {zzzzzz: 1}}}}\n", within(delegate, "properties", "agent", "properties", "patch")},
+		{"delegates: {a: {anthropic: {zzzzzz: 1}}}\n", within(delegate, "properties", "anthropic")},
+		{"delegates: {a: {price: {zzzzzz: 1}}}\n", within(delegate, "properties", "price")},
+		{"health: {zzzzzz: 1}\n", []string{"properties", "health", "anyOf", "1"}},
+		{"health: {cooldown: {zzzzzz: 1}}\n", []string{"properties", "health", "anyOf", "1", "properties", "cooldown", "anyOf", "2"}},
+		{"health: {breaker: {zzzzzz: 1}}\n", []string{"properties", "health", "anyOf", "1", "properties", "breaker", "anyOf", "1"}},
+		{"failure_rules: [{zzzzzz: 1}]\n", []string{"properties", "failure_rules", "items"}},
+		{"patterns: {a: {pattern: race, with: {candidates: []}, config: {budget: {zzzzzz: 1}}}}\n",
+			[]string{"$defs", "instance", "allOf", "1", "then", "properties", "config", "properties", "budget"}},
 		{"patterns: {a: {zzzzzz: 1}}\n", []string{"$defs", "instance"}},
 	} {
 		known := regexp.MustCompile(`unknown key "zzzzzz"; known here: (.*)`)

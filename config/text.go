@@ -178,20 +178,52 @@ func (r *reading) parseText(n *node, path string) Text {
 
 // within returns the position of the byte at index i of the scalar n where the source shows it, else n's own.
 func (r *reading) within(n *node, i int) Pos {
-	if n.pos.Line == 0 {
-		return n.pos
+	if pos, ok := r.find(n, i); ok {
+		return pos
 	}
-	line := []rune(r.line(n.pos.Line))
-	from := n.pos.Column - 1
+	return n.pos
+}
+
+// find returns the position of the byte at index i of the scalar n, and whether the source shows n as it is: on one
+// line, or as a block that begins with |.
+func (r *reading) find(n *node, i int) (Pos, bool) {
+	if n.pos.Line == 0 {
+		return n.pos, false
+	}
+	pos := n.pos
+	line := []rune(r.line(pos.Line))
+	from := pos.Column - 1
+	if from < len(line) && line[from] == '|' {
+		return r.findInBlock(n, i)
+	}
 	if from < len(line) && isQuote(line[from]) {
 		from++
 	}
 	if from > len(line) || !strings.HasPrefix(string(line[from:]), n.text) {
-		return n.pos
+		return pos, false
 	}
-	pos := n.pos
 	pos.Column = from + 1 + utf8.RuneCountInString(n.text[:i])
-	return pos
+	return pos, true
+}
+
+func (r *reading) findInBlock(n *node, i int) (Pos, bool) {
+	indent := 0
+	for number := n.pos.Line + 1; indent == 0 && number <= len(r.lines); number++ {
+		if line := r.line(number); strings.TrimSpace(line) != "" {
+			indent = indentation(line)
+		}
+	}
+	before := n.text[:i]
+	start := strings.LastIndexByte(before, '\n') + 1
+	end := len(n.text)
+	if length := strings.IndexByte(n.text[start:], '\n'); length >= 0 {
+		end = start + length
+	}
+	pos := Pos{n.pos.File, n.pos.Line + 1 + strings.Count(before, "\n"), indent + 1 + utf8.RuneCountInString(before[start:])}
+	if line := r.line(pos.Line); indent == 0 || len(line) < indent || line[indent:] != n.text[start:end] {
+		return n.pos, false
+	}
+	return pos, true
 }
 
 // Value is any value that JSON has, with texts in it that are not yet expanded. The zero Value is null.

@@ -67,11 +67,33 @@ type planter struct {
 
 // parse reads text as one YAML document and returns its root, nil when there is none to speak of.
 func (r *reading) parse(text string) *node {
+	root := r.tree(text)
+	switch {
+	case root == nil:
+		return nil
+	case root.isNull():
+		r.empty()
+		return nil
+	case root.shape != mapping:
+		if !r.problems.Failed() {
+			r.errorf(root, "", "got %s, want keys such as delegates and patterns", describe(root))
+		}
+		return nil
+	}
+	return root
+}
+
+func (r *reading) empty() {
+	r.report(SeverityError, Pos{r.name, 1, 1}, "", "the file is empty; begin with delegates: {NAME: {openai: {model: …}}}")
+}
+
+// tree reads text as one YAML document and returns its root, nil when it is none.
+func (r *reading) tree(text string) *node {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, second yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		r.report(SeverityError, Pos{r.name, 1, 1}, "", "the file is empty; begin with delegates: {NAME: {openai: {model: …}}}")
+		r.empty()
 		return nil
 	case err != nil:
 		r.syntax(text, err)
@@ -86,18 +108,7 @@ func (r *reading) parse(text string) *node {
 		return nil
 	}
 	p := planter{reading: r, done: map[*yaml.Node]*node{}}
-	root := p.plant(document.Content[0], "", false, 0)
-	switch {
-	case root.isNull():
-		r.report(SeverityError, Pos{r.name, 1, 1}, "", "the file is empty; begin with delegates: {NAME: {openai: {model: …}}}")
-		return nil
-	case root.shape != mapping:
-		if !r.problems.Failed() {
-			r.errorf(root, "", "got %s, want keys such as delegates and patterns", describe(root))
-		}
-		return nil
-	}
-	return root
+	return p.plant(document.Content[0], "", false, 0)
 }
 
 // separator returns the position of the last --- at or above the line.
@@ -185,7 +196,7 @@ func (p *planter) pair(out *node, k, v *yaml.Node, first map[string]Pos, hidden 
 	default:
 		ok = true
 	}
-	if isSecretKey(k.Value) {
+	if isSecretKey(k.Value) && (k.Value != "auth" || !justSpan.MatchString(v.Value)) { // a kind of failure and its cooldown
 		hidden = hidden || fold(k.Value) != "api_key_env" || !isVariableName(v.Value)
 	}
 	child := p.plant(v, k.Value, hidden, depth)
