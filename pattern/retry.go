@@ -2,15 +2,18 @@ package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood"
 )
 
 // lessons is the brief of the next attempt of a retry-with-learning: the original text, a blank line, and a section
-// that lists every earlier attempt with its reason and its reply, each cut to ExcerptUnits.
+// that lists every earlier attempt with its reason and its reply, each cut to ExcerptUnits. What never started teaches
+// nothing.
 func lessons(brief firstgood.Brief, failures []firstgood.Failure) firstgood.Brief {
-	if !brief.IsText() {
+	failures = slices.DeleteFunc(slices.Clone(failures), func(f firstgood.Failure) bool { return f.Kind == firstgood.KindNoStart })
+	if !brief.IsText() || len(failures) == 0 {
 		return brief
 	}
 	var b strings.Builder

@@ -6,28 +6,27 @@
 package openaichat
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
+	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/delegate/failure"
-	"github.com/firstgood/firstgood/delegate/httpcall"
+	"github.com/firstgood/firstgood/delegate/modelapi"
 )
 
 // DefaultBaseURL is the endpoint of a Config without a BaseURL.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
 // DefaultMaxBody is how many bytes a response may have where the Config sets no limit.
-const DefaultMaxBody = 32 << 20
+const DefaultMaxBody = modelapi.DefaultMaxBody
 
 // Config describes one model at one endpoint. Model alone is required.
 type Config struct {
@@ -47,13 +46,19 @@ type Config struct {
 	// Headers are sent with every request, over those of the client. Nil means none.
 	Headers map[string]string
 	// Params are members of every request, as they are and over those of a brief that is a request: "temperature",
-	// "max_tokens", whatever the endpoint knows. They cannot be "model", "messages", "stream" or "stream_options".
+	// "max_tokens", whatever the endpoint knows. They cannot be "model", "messages" or "stream"; "stream_options" can
+	// be one only with FirstToken or Idle, and nil sends none, for an endpoint that refuses them, as Mistral's does.
 	// They are read once, by New. Nil means none.
 	Params map[string]any
 	// Retries is how many more times one attempt tries after a failure that may pass; see [failure.Retry]. 0 means none.
 	Retries int
 	// OnRefusal makes a reply whose refusal field is set a failure of [firstgood.KindRefused]. Otherwise it is a reply.
 	OnRefusal bool
+	// FirstToken is how long a request may take, from its dispatch, until something of the reply comes, and Idle how
+	// long the gaps after that may be. What takes longer has failed with [firstgood.KindTimeout]. Where either is set,
+	// the endpoint is asked for a stream, which is gathered into one reply; see [modelapi.Endpoint.Send]. 0 means no
+	// limit.
+	FirstToken, Idle time.Duration
 	// MaxBody is the size limit of a response in bytes, after decompression. 0 means DefaultMaxBody. A larger
 	// response is an error.
 	MaxBody int64
@@ -68,17 +73,12 @@ type Config struct {
 
 // Delegate asks one model. It is safe for concurrent use.
 type Delegate struct {
-	name       string
-	keyless    bool // OpenAI's own endpoint, without a key
-	retries    int
-	onRefusal  bool
-	maxBody    int64
-	host       string // the Host header, when it is not that of the URL
-	request    template
-	service    openai.ChatCompletionService
-	client     *http.Client
-	own        bool // the client's transport is the delegate's
-	classifier *failure.Classifier
+	endpoint  *modelapi.Endpoint
+	keyless   bool // OpenAI's own endpoint, without a key
+	onRefusal bool
+	system    json.RawMessage // nil without one
+	options   json.RawMessage // of a stream, nil for none
+	service   openai.ChatCompletionService
 }
 
 var _ firstgood.Delegate[firstgood.Reply] = (*Delegate)(nil)
@@ -86,131 +86,99 @@ var _ firstgood.Delegate[firstgood.Reply] = (*Delegate)(nil)
 // New returns a delegate for config. It fails on a setting that could never work, naming it. A missing key is
 // no such setting: it shows when the delegate is used.
 func New(config Config) (*Delegate, error) {
-	d := &Delegate{name: config.Name, retries: config.Retries, onRefusal: config.OnRefusal, maxBody: config.MaxBody}
-	if d.name == "" {
-		d.name = config.Model
-	}
-	fail := func(err error) (*Delegate, error) { return nil, fmt.Errorf("openaichat %s: %w", d.name, err) }
-	if config.Model == "" {
-		return fail(errors.New("model: it is required"))
-	}
+	d := &Delegate{onRefusal: config.OnRefusal}
 	base := config.BaseURL
 	if base == "" {
 		base, d.keyless = DefaultBaseURL, config.APIKey == ""
 	}
-	secrets, err := checkBase(base)
-	if err != nil {
-		return fail(err)
+	settings := modelapi.Settings{
+		Name: config.Name, Model: config.Model, BaseURL: base, Headers: config.Headers, Params: config.Params,
+		Credentials: []modelapi.Credential{{Name: "api key", Value: config.APIKey}, {Name: "organization", Value: config.Organization}, {Name: "project", Value: config.Project}},
+		Retries:     config.Retries, FirstToken: config.FirstToken, Idle: config.Idle, MaxBody: config.MaxBody,
+		Rules: config.Rules, Secrets: config.Secrets, HTTPClient: config.HTTPClient,
 	}
-	headers, err := httpcall.ParseHeaders(config.Headers)
-	if err != nil {
-		return fail(err)
+	if config.FirstToken == 0 && config.Idle == 0 {
+		settings.Reserved = map[string]string{"stream_options": "whether the endpoint streams is not a request's to say"}
+	} else if value, given := config.Params["stream_options"]; given && value == nil {
+		settings.Params = maps.Clone(config.Params)
+		delete(settings.Params, "stream_options")
+	} else {
+		d.options = json.RawMessage(`{"include_usage":true}`)
 	}
-	d.host, secrets = headers.Host, slices.Concat(secrets, headers.Secrets, config.Secrets)
-	if d.request, err = newTemplate(config); err != nil {
-		return fail(err)
+	var err error
+	if d.endpoint, err = modelapi.New("openaichat", settings); err != nil {
+		return nil, err
 	}
-	switch {
-	case config.MaxBody < 0:
-		return fail(errors.New("max body: less than 0"))
-	case config.MaxBody == 0:
-		d.maxBody = DefaultMaxBody
+	if config.System != "" {
+		text, err := modelapi.Text(config.System)
+		if err != nil {
+			return nil, fmt.Errorf("openaichat %s: system: %w", d.Name(), err)
+		}
+		d.system = modelapi.Message("system", text)
 	}
-	if config.Retries < 0 {
-		return fail(errors.New("retries: less than 0"))
-	}
-
-	d.client, d.own = httpcall.NewClient(config.HTTPClient), config.HTTPClient == nil
 	options := []option.RequestOption{
 		option.WithBaseURL(base),
-		option.WithHTTPClient(d.client),
+		option.WithHTTPClient(d.endpoint.Client()),
 		option.WithMaxRetries(0), // failure.Retry does that: the client's own loop loses the failure when ctx ends its wait
 	}
 	for _, account := range []struct {
-		name, value string
-		option      func(string) option.RequestOption
-	}{
-		{"api key", config.APIKey, option.WithAPIKey},
-		{"organization", config.Organization, option.WithOrganization},
-		{"project", config.Project, option.WithProject},
-	} {
-		if err := httpcall.CheckValue(account.value); err != nil {
-			return fail(fmt.Errorf("%s: %w", account.name, err))
-		}
+		value  string
+		option func(string) option.RequestOption
+	}{{config.APIKey, option.WithAPIKey}, {config.Organization, option.WithOrganization}, {config.Project, option.WithProject}} {
 		if account.value != "" {
 			options = append(options, account.option(account.value))
-			secrets = append(secrets, account.value)
 		}
 	}
-	for name := range headers.Values {
-		options = append(options, option.WithHeader(name, headers.Values.Get(name)))
+	for name := range d.endpoint.Header() {
+		options = append(options, option.WithHeader(name, d.endpoint.Header().Get(name)))
 	}
 	d.service = openai.NewChatCompletionService(options...)
-	if d.classifier, err = failure.New(failure.Config{Rules: config.Rules, Secrets: secrets}); err != nil {
-		return fail(err)
-	}
 	return d, nil
 }
 
-// checkBase returns the secrets in a base URL. Its errors do not repeat the URL, which may hold some.
-func checkBase(base string) (secrets []string, err error) {
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		return nil, errors.New("base url: not a valid URL")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("base url: got scheme %q, want http or https", u.Scheme)
-	case u.Hostname() == "":
-		return nil, errors.New("base url: it has no host")
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("base url: it cannot have a query or fragment; send what the endpoint needs in headers")
-	}
-	if password, ok := u.User.Password(); ok {
-		secrets = append(secrets, password)
-	}
-	return secrets, nil
-}
-
 // Name returns the name of the Config, or its Model.
-func (d *Delegate) Name() string { return d.name }
+func (d *Delegate) Name() string { return d.endpoint.Name() }
 
 // Close lets go of idle connections, unless they belong to the Config's HTTPClient. The delegate can still be used.
-func (d *Delegate) Close() error {
-	if d.own {
-		d.client.CloseIdleConnections()
-	}
-	return nil
-}
+func (d *Delegate) Close() error { return d.endpoint.Close() }
 
 // Attempt asks the model for one completion. A text brief becomes the user's message. A brief of the media type
 // application/json is a chat completions request, sent on with the delegate's own model, system message and params, and
-// not streamed. Named inputs of the brief are not sent. The reply's Text is the content of the first choice, empty when
-// there is none; its usage is measured when the endpoint reports one, else unknown.
+// streamed only as the Config says. Named inputs of the brief are not sent. Each request carries the attempt's
+// idempotency key. The reply's Text is the content of the first choice, empty when there is none; its usage is measured
+// when the endpoint reports one, else unknown.
 //
 // Each error is a *[firstgood.Error]: what the Classifier makes of the exchange; [firstgood.KindRefused] for the finish
 // reason content_filter, and for a refusal with OnRefusal; [firstgood.KindTruncated] when the response stops short, and
-// [firstgood.KindError] when it is no completion or larger than MaxBody; without a request, [firstgood.KindAuth] when the
-// endpoint is OpenAI's and there is no key, and [firstgood.KindBadRequest] for a brief that cannot be sent. When ctx
-// ends the connection is closed and the error wraps ctx's cause; see [failure.Stopped].
+// [firstgood.KindError] when it is no completion or larger than MaxBody; [firstgood.KindTimeout] for FirstToken and Idle;
+// without a request, [firstgood.KindAuth] when the endpoint is OpenAI's and there is no key, and
+// [firstgood.KindBadRequest] for a brief that cannot be sent. When ctx ends the connection is closed and the error wraps
+// ctx's cause; see [failure.Stopped].
 func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-	if stopped := failure.Stopped(ctx); stopped != nil {
-		return firstgood.Reply{}, stopped
-	}
-	if d.keyless {
+	if stopped := failure.Stopped(ctx); d.keyless && stopped == nil {
 		return firstgood.Reply{}, &firstgood.Error{Kind: firstgood.KindAuth, Reason: "no API key for " + DefaultBaseURL +
 			": set OPENAI_API_KEY, or the delegate's api_key or api_key_env; or set base_url when another endpoint is meant"}
 	}
-	body, err := d.request.fill(brief)
+	return d.endpoint.Attempt(ctx, brief, d.fill, d.complete)
+}
+
+// fill returns the request for a brief.
+func (d *Delegate) fill(brief firstgood.Brief) ([]byte, error) {
+	request, err := d.endpoint.Read(brief)
 	if err != nil {
-		return firstgood.Reply{}, &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: err.Error(), Err: err}
+		return nil, err
 	}
-	return failure.Retry(ctx, d.retries, func() (firstgood.Reply, error) {
-		reply, err := d.complete(ctx, body)
-		if stopped := failure.Stopped(ctx); err != nil && stopped != nil {
-			err = stopped
-		}
-		return reply, err
-	})
+	if d.system != nil {
+		messages := slices.DeleteFunc(request.Messages, func(m json.RawMessage) bool {
+			_, instructs := modelapi.Instructs(m)
+			return instructs
+		})
+		request.Messages = slices.Insert(messages, 0, d.system)
+	}
+	if d.options != nil {
+		request.Members["stream_options"] = d.options
+	}
+	return d.endpoint.Write(request)
 }
 
 // complete is one exchange.
@@ -220,39 +188,11 @@ func (d *Delegate) complete(ctx context.Context, body []byte) (firstgood.Reply, 
 	_, err := d.service.New(ctx, openai.ChatCompletionNewParams{},
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(&unread),
-		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (response *http.Response, err error) {
-			got, response, err = d.exchange(request, next)
-			return response, err
+		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			return d.endpoint.Send(request, next, &got)
 		}))
 	if err != nil {
-		return firstgood.Reply{}, d.classifier.Classify(0, nil, nil, err)
+		return firstgood.Reply{}, d.endpoint.Failure(err)
 	}
-	return d.reply(got)
-}
-
-// answer is a response that is no failure as far as HTTP goes.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// exchange sends the request and reads the response. It sits inside the client, which would read without a limit
-// and has no word for an error that is not shaped like OpenAI's.
-func (d *Delegate) exchange(request *http.Request, next option.MiddlewareNext) (answer, *http.Response, error) {
-	if d.host != "" {
-		request.Host = d.host
-	}
-	response, err := next(request)
-	if err != nil {
-		return answer{}, nil, d.classifier.Classify(0, nil, nil, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	got := answer{status: response.StatusCode, header: response.Header}
-	got.body, err = failure.Read(response.Body, d.maxBody)
-	if f := d.classifier.Classify(got.status, got.header, got.body, err); f != nil {
-		return answer{}, nil, f
-	}
-	response.Body = io.NopCloser(bytes.NewReader(nil))
-	return got, response, nil
+	return got.reply(d.onRefusal)
 }

@@ -281,9 +281,9 @@ func TestS27_LocalErrorIsABadRequest(t *testing.T) {
 		want  string
 	}{
 		{"not UTF-8", firstgood.Text("a\xff"), "the brief is not valid UTF-8, so a chat request cannot carry it; convert it first"},
-		{"not JSON", firstgood.Raw("application/json", []byte(`{"model"`)), "the brief is no chat completions request: unexpected end of JSON input"},
-		{"null", firstgood.Raw("application/json", []byte(`null`)), "the brief is no chat completions request: it has no list of messages"},
-		{"no messages", firstgood.Raw("application/json", []byte(`{"input":"hi"}`)), "the brief is no chat completions request: it has no list of messages"},
+		{"not JSON", firstgood.Raw("application/json", []byte(`{"model"`)), "the brief is no chat request: unexpected end of JSON input"},
+		{"null", firstgood.Raw("application/json", []byte(`null`)), "the brief is no chat request: it has no list of messages"},
+		{"no messages", firstgood.Raw("application/json", []byte(`{"input":"hi"}`)), "the brief is no chat request: it has no list of messages"},
 		{"media type", firstgood.Raw("image/png", []byte("x")), "the brief has the media type image/png; a chat takes text or a request as application/json"},
 		{"bad media type", firstgood.Raw("a/b/c", nil), `the brief's media type "a/b/c" is not valid: mime: unexpected content after media subtype`},
 	} {
@@ -374,11 +374,11 @@ func FuzzRequest(f *testing.F) {
 		f.Add(body, "system")
 	}
 	f.Fuzz(func(t *testing.T, body, system string) {
-		filler, err := newTemplate(Config{Model: "m", System: system, Params: map[string]any{"top_p": 1}})
+		d, err := New(Config{Model: "m", System: system, Params: map[string]any{"top_p": 1}})
 		if err != nil {
 			return
 		}
-		got, err := filler.fill(firstgood.Raw("application/json", []byte(body)))
+		got, err := d.fill(firstgood.Raw("application/json", []byte(body)))
 		if err != nil {
 			return
 		}

@@ -1,0 +1,124 @@
+package pattern
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/firstgood/firstgood"
+)
+
+func fanOut(t *testing.T, cfg config) (firstgood.Outcome[[]string], error) {
+	t.Helper()
+	fan, err := NewFanOut(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fan.in.ready = synctest.Wait
+	return fan.Run(t.Context(), question)
+}
+
+func TestAFanOutGivesTheRepliesInListedOrderAndKeepsTheFailures(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		out, err := fanOut(t, config{
+			Delegates: delegates{good(3, "a").named("a"), bad(1, errDown).named("b"), good(2, "no").named("c"), good(1, "d").named("d")},
+			Criteria:  reject(map[string]string{"no": "it says no"}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "status", out.Status, firstgood.StatusWon)
+		equal(t, "result", out.Result, []string{"a", "", "", "d"})
+		equal(t, "winner", []any{out.Winner, out.WinnerIndex, out.WinnerPath}, []any{"", -1, []string(nil)})
+		equal(t, "attempts", out.Attempts, 4)
+		equal(t, "history", told(out.History), []string{"1 b: error: down", "2 c: rejected: it says no"})
+		equal(t, "calls", states(out.Calls), []string{"a won", "b failed", "c rejected", "d won"})
+		equal(t, "duration", out.Duration, time.Duration(3))
+	})
+	inBubble(t, "of one", func(t *testing.T) {
+		out, err := fanOut(t, config{Delegates: delegates{good(1, "a").named("a")}})
+		equal(t, "outcome", []any{err, out.Status, out.Result, out.WinnerIndex}, []any{nil, firstgood.StatusWon, []string{"a"}, -1})
+	})
+}
+
+func TestAFanOutHasWonUnlessAllFailed(t *testing.T) {
+	inBubble(t, "all failed", func(t *testing.T) {
+		out, err := fanOut(t, config{Delegates: delegates{bad(1, errDown).named("a"), bad(1, errDown).named("b")}})
+		if !errors.Is(err, firstgood.ErrNoWinner) || out.Status != firstgood.StatusExhausted || out.Result != nil || len(out.History) != 2 {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	inBubble(t, "all unjudged", func(t *testing.T) {
+		out, err := fanOut(t, config{Delegates: delegates{good(1, "").named("a")}, Criteria: func(context.Context, firstgood.Brief, string) (firstgood.Verdict, error) {
+			return firstgood.Verdict{}, errDown
+		}})
+		if !errors.Is(err, firstgood.ErrNoWinner) || out.Status != firstgood.StatusJudgeError {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	inBubble(t, "nobody asked", func(t *testing.T) {
+		out, err := fanOut(t, config{})
+		if !errors.Is(err, firstgood.ErrNoWinner) || out.Status != firstgood.StatusExhausted || out.Attempts != 0 {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	inBubble(t, "stopped by its timeout", func(t *testing.T) {
+		out, err := fanOut(t, config{Timeout: 2, Delegates: delegates{good(1, "a").named("a"), good(3, "b").named("b")}})
+		if !errors.Is(err, context.DeadlineExceeded) || out.Status != firstgood.StatusTimeout || out.Result != nil || out.Attempts != 1 {
+			t.Errorf("got %+v, %v", out, err)
+		}
+		equal(t, "calls", states(out.Calls), []string{"a lost", "b cancelled"})
+	})
+	inBubble(t, "called off before it began", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		fan, err := NewFanOut(config{Delegates: delegates{good(0, "a").named("a")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := fan.Run(ctx, question)
+		if !errors.Is(err, context.Canceled) || out.Status != firstgood.StatusCancelled || out.Attempts != 0 || out.WinnerIndex != -1 {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+}
+
+func TestAFanOutStartsNoMoreThanItsWidth(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		l := newLog()
+		_, err := fanOut(t, config{MaxParallel: 2, Delegates: delegates{
+			good(3*time.Second, "a").logged("a", l), bad(time.Second, errDown).logged("b", l), good(4*time.Second, "c").logged("c", l), good(time.Second, "d").logged("d", l),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.want(t, l.entries[0], l.entries[1], "1s end b", "1s start c", "3s end a", "3s start d", "4s end d", "5s end c")
+	})
+}
+
+func TestAFanOutInAChainIsOneDelegate(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		fan, err := NewFanOut(config{Name: "all", Delegates: delegates{bad(1, errDown).named("a")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := NewFanOut(config{Name: "two", Delegates: delegates{good(1, "b").named("b"), good(1, "c").named("c")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := NewFallbackChain(Config[[]string]{Delegates: []firstgood.Delegate[[]string]{fan, two}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := in.Run(t.Context(), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "result", out.Result, []string{"b", "c"})
+		equal(t, "winner path", out.WinnerPath, []string{"two"})
+		equal(t, "history", told(out.History), []string{"0 all: exhausted: all: no winner (exhausted): a: error: down"})
+		equal(t, "calls", states(out.Calls), []string{"all failed", "a failed", "two won", "b won", "c won"})
+	})
+}
