@@ -191,7 +191,7 @@ func TestBind_Twice(t *testing.T) {
 
 // TestBind_Unmade are refs that no file leads to.
 func TestBind_Unmade(t *testing.T) {
-	e := engine.New(engine.Config{})
+	e := made(t, engine.Config{})
 	if _, err := e.Bind(config.Ref{Name: "x", Instance: &config.Instance{Name: "x", Pattern: "relay"}}, 0); err == nil || !strings.Contains(err.Error(), `no pattern "relay"`) {
 		t.Errorf("got %v", err)
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/criteria"
+	"github.com/firstgood/firstgood/criteria/expr"
+	"github.com/firstgood/firstgood/criteria/schema"
 	"github.com/firstgood/firstgood/process"
 )
 
@@ -59,6 +62,12 @@ func (e *Engine) rule(c *config.Criterion) (criteria.Rule, error) {
 		return criteria.Any(children...), nil
 	case config.RuleNot:
 		return criteria.Not(children[0]), nil
+	case config.RuleExpr:
+		return expr.Compile(c.Expr)
+	case config.RuleSchema:
+		return schemaRule(c)
+	case config.RuleFinishReason:
+		return finishReason(c.FinishReasons), nil
 	}
 	return nil, config.Problems{{Pos: c.Pos, Message: fmt.Sprintf("there is no rule %q", c.Rule)}}
 }
@@ -119,4 +128,49 @@ func ending(output string) string {
 		output = output[len(output)-tailKept:]
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(output, ""))
+}
+
+// Check says what is wrong with an expression or a schema of a file; see [config.Check].
+func Check(c *config.Criterion) error {
+	switch c.Rule {
+	case config.RuleExpr:
+		_, err := expr.Compile(c.Expr)
+		if fault, ok := errors.AsType[*expr.Error](err); ok {
+			return &config.SourceError{Offset: offsetOf(c.Expr, fault.Line, fault.Column), Err: errors.New(fault.Message)}
+		}
+		return err
+	case config.RuleSchema:
+		_, err := schemaRule(c)
+		return err
+	}
+	return nil
+}
+
+// offsetOf returns how many characters stand before the line and column of a text.
+func offsetOf(text string, line, column int) int {
+	offset := 0
+	for range line - 1 {
+		before, after, ok := strings.Cut(text, "\n")
+		if !ok {
+			break
+		}
+		offset += len([]rune(before)) + 1
+		text = after
+	}
+	return offset + column - 1
+}
+
+func schemaRule(c *config.Criterion) (criteria.Rule, error) {
+	if c.SchemaFile != "" {
+		return schema.Load(c.SchemaFile)
+	}
+	return schema.Compile(c.Schema)
+}
+
+// finishReason is a rule that holds for a reply that ended for one of the reasons.
+func finishReason(reasons []string) criteria.Rule {
+	return criteria.Check(criteria.CostCheap, func(_ context.Context, _ firstgood.Brief, reply firstgood.Reply) (criteria.Finding, error) {
+		said := fmt.Sprintf("finish_reason is %q", reply.FinishReason)
+		return criteria.Finding{Holds: slices.Contains(reasons, reply.FinishReason), Reason: said}, nil
+	})
 }

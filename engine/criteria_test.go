@@ -272,7 +272,7 @@ func TestCriteria_Command(t *testing.T) {
 delegates: {it: {command: {argv: `+argv(t, "exit", "0", "the reply", "")+`}}}
 patterns: {x: {pattern: fallback-chain, with: {chain: [it]}, config: {acceptance_criteria: `+rule+`}}}
 `)
-			bound, err := engine.New(engine.Config{
+			bound, err := made(t, engine.Config{
 				Environ: environ,
 				Lookup:  func(name string) (string, bool) { return "arg-4711", name == "HIDDEN" },
 			}).Bind(ref(t, f, "x"), 0)
@@ -315,7 +315,7 @@ func TestCriteria_CommandEndsWithTheRun(t *testing.T) {
 delegates: {it: {command: {argv: `+argv(t, "exit", "0", "the reply", "")+`}}}
 patterns: {x: {pattern: fallback-chain, with: {chain: [it]}, config: {acceptance_criteria: {command: `+argv(t, "deaf", marker)+`}}}}
 `)
-	bound, err := engine.New(engine.Config{}).Bind(ref(t, f, "x"), 0)
+	bound, err := made(t, engine.Config{}).Bind(ref(t, f, "x"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

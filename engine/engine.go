@@ -15,11 +15,15 @@ import (
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/delegate/failure"
+	"github.com/firstgood/firstgood/health"
 	"github.com/firstgood/firstgood/pattern"
 )
 
 // Config is what an engine is made from. The zero Config is useful.
 type Config struct {
+	// File is the file of what will be bound, whose settings for all (health, failure rules, prices) hold. Nil: none do.
+	File *config.File
 	// Lookup finds a variable of the environment, as [os.LookupEnv] does, which it is when nil.
 	Lookup func(string) (string, bool)
 	// Environ is the environment of commands that weigh replies, as NAME=value; nil is this process's.
@@ -34,6 +38,11 @@ type Engine struct {
 	lookup    func(string) (string, bool)
 	environ   []string
 	client    *http.Client
+	file      *config.File
+	tracker   *health.Tracker // nil: health is off
+	budgets   bool            // an instance has a budget
+	prices    map[string]config.Price
+	rules     []failure.Rule
 	delegates map[*config.Delegate]firstgood.Delegate[firstgood.Reply]
 	instances map[*config.Instance]runner
 	judges    map[any]*judge                       // by keyOf
@@ -41,10 +50,10 @@ type Engine struct {
 	read      []string                             // what the variables hold that the delegate or rule being built has read
 }
 
-// New returns an engine.
-func New(cfg Config) *Engine {
+// New returns an engine. It fails on settings of the file that do not go together.
+func New(cfg Config) (*Engine, error) {
 	e := &Engine{
-		lookup: cfg.Lookup, environ: cfg.Environ, client: cfg.HTTPClient,
+		lookup: cfg.Lookup, environ: cfg.Environ, client: cfg.HTTPClient, file: cfg.File,
 		delegates: map[*config.Delegate]firstgood.Delegate[firstgood.Reply]{},
 		instances: map[*config.Instance]runner{},
 		judges:    map[any]*judge{},
@@ -56,7 +65,32 @@ func New(cfg Config) *Engine {
 	if e.environ == nil {
 		e.environ = os.Environ()
 	}
-	return e
+	if e.file == nil {
+		e.file = new(config.File)
+	}
+	e.prices, e.rules = pricesOf(e.file.Delegates), rulesOf(e.file.FailureRules)
+	for _, in := range e.file.Instances {
+		e.budgets = e.budgets || hasBudget(in)
+	}
+	var err error
+	e.tracker, err = trackerOf(e.file)
+	return e, err
+}
+
+// Health is how the delegates are doing in this process; nil where the file does not ask for it.
+func (e *Engine) Health() *health.Tracker { return e.tracker }
+
+// hasBudget reports whether in, or an instance in its slots, has a budget.
+func hasBudget(in *config.Instance) bool {
+	if in.Config.Budget != nil {
+		return true
+	}
+	for member := range membersOf(in) {
+		if member.Instance != nil && hasBudget(member.Instance) {
+			return true
+		}
+	}
+	return false
 }
 
 // runner is an instance of any pattern whose result is one reply.
@@ -80,6 +114,7 @@ type Bound struct {
 	grace   time.Duration
 	run     runner
 	judges  []*judge
+	prices  map[string]config.Price
 }
 
 // Bind makes what ref names ready to run. A delegate runs as a chain of one. Timeout, when not 0, takes the place of
@@ -87,7 +122,7 @@ type Bound struct {
 // not: variables of the environment and keys matter only where a run reaches. An instance can start when one of its
 // members can, and its judges.
 func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
-	b := &Bound{name: ref.Name}
+	b := &Bound{name: ref.Name, prices: e.prices}
 	in := ref.Instance
 	if in == nil {
 		in = alone(ref)
@@ -98,6 +133,10 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 		limited := *in
 		limited.Config.Timeout = timeout
 		in = &limited
+	}
+	if hasBudget(in) && !e.budgets {
+		e.budgets = true
+		clear(e.instances) // those built so far ask no budget
 	}
 	b.Plan = planOf(config.Ref{Name: ref.Name, Instance: in})
 	if ref.Delegate != nil {
@@ -233,7 +272,7 @@ func (b *Bound) Drain(ctx context.Context) error {
 func (b *Bound) Run(ctx context.Context, brief firstgood.Brief, watch func(firstgood.Call)) *Result {
 	record := firstgood.NewRecord(time.Now(), watch)
 	out, err := b.run.Run(firstgood.WithRecord(ctx, record), brief)
-	return &Result{ID: rand.Text(), Name: b.name, Pattern: b.pattern, Outcome: out, Err: err}
+	return &Result{ID: rand.Text(), Name: b.name, Pattern: b.pattern, Outcome: out, Err: err, prices: b.prices}
 }
 
 // instance builds an instance.
@@ -255,6 +294,9 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 	if cfg.Criteria, err = e.criteria(in); err != nil {
 		return nil, err
 	}
+	if err := e.policy(in, &cfg); err != nil {
+		return nil, err
+	}
 	var built runner
 	switch in.Pattern {
 	case pattern.FallbackChainName:
@@ -272,7 +314,18 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 		err = fmt.Errorf("%s: there is no pattern %q", in.Name, in.Pattern)
 	}
 	if err != nil {
-		return nil, err
+		return nil, config.Problems{{Pos: in.Pos, Message: err.Error(), Err: err}}
+	}
+	if in.Config.Budget != nil {
+		built = &budgeted{built, in.Name, *in.Config.Budget, e.prices}
+	}
+	if in.Config.WaitForRecovery > 0 && e.tracker != nil {
+		delegates, _ := partsOf(in)
+		names := make([]string, len(delegates))
+		for i, d := range delegates {
+			names[i] = d.Name
+		}
+		built = &recovering{built, e.tracker, names, in.Config.WaitForRecovery}
 	}
 	e.instances[in] = built
 	return built, nil
@@ -298,6 +351,7 @@ func (e *Engine) bind(ref config.Ref) (firstgood.Delegate[firstgood.Reply], erro
 	if ref.Delegate.Timeout > 0 {
 		built = firstgood.Within(ref.Delegate.Timeout, built)
 	}
+	built = health.Watch(e.tracker, ref.Delegate.Name, built)
 	e.delegates[ref.Delegate] = built
 	return built, nil
 }

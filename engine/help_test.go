@@ -69,17 +69,31 @@ func ref(t *testing.T, f *config.File, name string) config.Ref {
 	return found
 }
 
-func (w *world) engine() *engine.Engine {
-	return engine.New(engine.Config{
+func (w *world) engine() *engine.Engine { return w.engineOf(nil) }
+
+// engineOf is an engine with the settings of a file.
+func (w *world) engineOf(f *config.File) *engine.Engine {
+	w.Helper()
+	return made(w.T, engine.Config{
+		File:       f,
 		Lookup:     func(name string) (string, bool) { value, ok := w.env[name]; return value, ok },
 		Environ:    []string{},
 		HTTPClient: w.client,
 	})
 }
 
+func made(t *testing.T, cfg engine.Config) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func (w *world) bind(f *config.File, name string) *engine.Bound {
 	w.Helper()
-	bound, err := w.engine().Bind(ref(w.T, f, name), 0)
+	bound, err := w.engineOf(f).Bind(ref(w.T, f, name), 0)
 	if err != nil {
 		w.Fatal(err)
 	}

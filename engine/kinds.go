@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/delegate/anthropic"
 	"github.com/firstgood/firstgood/delegate/command"
+	"github.com/firstgood/firstgood/delegate/failure"
 	"github.com/firstgood/firstgood/delegate/httpcall"
 	"github.com/firstgood/firstgood/delegate/openaichat"
 )
@@ -22,8 +25,10 @@ func (u *unable) Error() string { return u.problems.Error() }
 
 func (u *unable) attempt(context.Context, firstgood.Brief) (firstgood.Reply, error) {
 	first := u.problems[0]
-	return firstgood.Reply{}, &firstgood.Error{Kind: u.kind, Reason: first.Message, Detail: first.Pos.String()}
+	return firstgood.Reply{}, &firstgood.Error{Kind: u.kind, Reason: first.Message, Detail: first.Pos.String(), Err: errUnable}
 }
+
+var errUnable = errors.New("the delegate lacks something of the environment")
 
 // delegate builds a delegate of any kind. The error is *unable when it lacks something of the environment.
 func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Reply], error) {
@@ -38,6 +43,8 @@ func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Repl
 		return e.command(d, spec)
 	case *config.HTTP:
 		return e.http(d, spec)
+	case *config.Anthropic:
+		return e.anthropic(d, spec)
 	}
 	return nil, fmt.Errorf("%v: %s: no delegate is made of kind %s", d.Pos, d.Name, d.Kind)
 }
@@ -45,10 +52,8 @@ func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Repl
 func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Delegate[firstgood.Reply], error) {
 	cfg := openaichat.Config{
 		Name: d.Name, Model: e.text(spec.Model), BaseURL: e.text(spec.BaseURL), APIKey: e.text(spec.APIKey), System: e.text(spec.System),
-		Headers: e.texts(spec.Headers), Params: map[string]any{}, Retries: d.Retries, HTTPClient: e.client,
-	}
-	for name, value := range spec.Params {
-		cfg.Params[name] = e.value(value)
+		Headers: e.texts(spec.Headers), Params: e.values(spec.Params), Retries: d.Retries, HTTPClient: e.client,
+		FirstToken: d.FirstToken, Idle: d.Idle, Rules: e.rules,
 	}
 	key := spec.APIKeyEnv
 	if cfg.BaseURL == "" { // only here, so that no key of the environment goes to a host it was not meant for
@@ -62,12 +67,40 @@ func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Dele
 		cfg.APIKey = e.variable(key)
 	}
 	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
-		return nil, &unable{firstgood.KindAuth, config.Problems{{Pos: d.Pos, Message: fmt.Sprintf(
-			"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, key)}}}
+		return nil, keyless(d, key)
 	}
 	cfg.Secrets = e.read
 	built, err := openaichat.New(cfg)
 	return built, wrong(d, err)
+}
+
+func (e *Engine) anthropic(d *config.Delegate, spec *config.Anthropic) (firstgood.Delegate[firstgood.Reply], error) {
+	cfg := anthropic.Config{
+		Name: d.Name, Model: e.text(spec.Model), BaseURL: e.text(spec.BaseURL), APIKey: e.text(spec.APIKey), System: e.text(spec.System),
+		MaxTokens: spec.MaxTokens, Headers: e.texts(spec.Headers), Params: e.values(spec.Params), Retries: d.Retries, HTTPClient: e.client,
+		FirstToken: d.FirstToken, Idle: d.Idle, Rules: e.rules,
+	}
+	key := spec.APIKeyEnv
+	if cfg.BaseURL == "" { // as for openai
+		cfg.BaseURL = e.variable("ANTHROPIC_BASE_URL")
+		if cfg.APIKey == "" && key == "" {
+			key = "ANTHROPIC_API_KEY"
+		}
+	}
+	if key != "" {
+		cfg.APIKey = e.variable(key)
+	}
+	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
+		return nil, keyless(d, key)
+	}
+	cfg.Secrets = e.read
+	built, err := anthropic.New(cfg)
+	return built, wrong(d, err)
+}
+
+func keyless(d *config.Delegate, variable string) error {
+	return &unable{firstgood.KindAuth, config.Problems{{Pos: d.Pos, Message: fmt.Sprintf(
+		"delegates.%s: there is no API key: the environment variable %s is not set; set it, or name another with api_key_env", d.Name, variable)}}}
 }
 
 func (e *Engine) command(d *config.Delegate, spec *config.Command) (firstgood.Delegate[firstgood.Reply], error) {
@@ -89,13 +122,17 @@ func (e *Engine) command(d *config.Delegate, spec *config.Command) (firstgood.De
 		cfg.Env[v.Name] = e.text(v.Value)
 	}
 	built, err := command.New(cfg)
-	return built, wrong(d, err)
+	if err != nil {
+		return nil, wrong(d, err)
+	}
+	// A program that fails now and then fails with an exit status.
+	return failure.WithRetries(firstgood.Delegate[firstgood.Reply](built), d.Retries, firstgood.KindError), nil
 }
 
 func (e *Engine) http(d *config.Delegate, spec *config.HTTP) (firstgood.Delegate[firstgood.Reply], error) {
 	cfg := httpcall.Config{
 		Name: d.Name, URL: e.text(spec.URL), Method: spec.Method, Headers: e.texts(spec.Headers), Result: e.text(spec.Result),
-		Retries: d.Retries, HTTPClient: e.client,
+		Retries: d.Retries, HTTPClient: e.client, Rules: e.rules,
 	}
 	if spec.HasJSON {
 		cfg.JSON = e.value(spec.JSON)
@@ -148,6 +185,28 @@ func (e *Engine) texts(in map[string]config.Text) map[string]string {
 func (e *Engine) value(v config.Value) any {
 	out, _ := v.Expand(e.reading)
 	return out
+}
+
+func (e *Engine) values(in map[string]config.Value) map[string]any {
+	out := make(map[string]any, len(in))
+	for name, v := range in {
+		out[name] = e.value(v)
+	}
+	return out
+}
+
+// rulesOf makes rules of the classifier of those in the file. One rule holds for one status.
+func rulesOf(in []config.FailureRule) []failure.Rule {
+	var rules []failure.Rule
+	for _, r := range in {
+		if len(r.Status) == 0 {
+			rules = append(rules, failure.Rule{Message: r.Matches, Kind: r.Kind})
+		}
+		for _, status := range r.Status {
+			rules = append(rules, failure.Rule{Message: r.Matches, Kind: r.Kind, Status: status})
+		}
+	}
+	return rules
 }
 
 func (e *Engine) variable(name string) string {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ type Plan struct {
 	Repeats int    // how often a retry-with-learning may attempt its one member; else 1
 	Members []*Plan
 
-	Rules  []string // the criteria, for people
+	Rules  []string // the criteria, and what else decides about the run, for people
 	Judges []*Plan  // who weighs plain language, one for each rule in it
 
 	Calls      int           // attempts of delegates at most, retries inside them included
@@ -34,9 +35,6 @@ func PlanOf(ref config.Ref) *Plan { return planOf(ref) }
 func planOf(ref config.Ref) *Plan {
 	if d := ref.Delegate; d != nil {
 		p := &Plan{Name: d.Name, Kind: d.Kind, Effects: d.Effects, Repeats: 1, Calls: 1 + d.Retries, Time: d.Timeout}
-		if _, ok := d.Spec.(*config.Command); ok {
-			p.Calls = 1 // a program is run once in an attempt
-		}
 		if p.Time == 0 {
 			p.Unbounded = []string{d.Name}
 		}
@@ -107,6 +105,7 @@ func (p *Plan) criteria(in *config.Instance) (judging time.Duration, unbounded [
 			p.Rules = append(p.Rules, at.name+": "+describe(at.rule))
 		}
 	}
+	p.Rules = append(p.Rules, policies(in.Config)...)
 	return judging, unbounded
 }
 
@@ -171,6 +170,63 @@ func describe(c *config.Criterion) string {
 		return "not (" + strings.Join(inner, "") + ")"
 	case config.RuleAll, config.RuleAny:
 		return string(c.Rule) + " (" + strings.Join(inner, "; ") + ")"
+	case config.RuleExpr:
+		return "expr " + c.Expr
+	case config.RuleSchema:
+		if c.SchemaFile != "" {
+			return "schema " + c.SchemaFile
+		}
+	case config.RuleFinishReason:
+		return "finish_reason " + strings.Join(c.FinishReasons, " or ")
 	}
 	return string(c.Rule)
+}
+
+// policies are what an instance says of failures, time and money, a line each.
+func policies(c config.Config) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if c.AdvanceOn != nil {
+		add("advance_on: %s", kindNames(c.AdvanceOn))
+	}
+	if c.StopOn != nil {
+		add("stop_on: %s", kindNames(c.StopOn))
+	}
+	switch r := c.OnRefusal; {
+	case r != nil && r.Stop:
+		add("on_refusal: stop")
+	case r != nil:
+		add("on_refusal: only %s may be asked", strings.Join(r.Ask, ", "))
+	}
+	if c.Reserve > 0 {
+		add("reserve: %v for each delegate still to come", c.Reserve)
+	}
+	if b := c.Budget; b != nil {
+		var parts []string
+		if b.Calls > 0 {
+			parts = append(parts, fmt.Sprintf("%d calls", b.Calls))
+		}
+		if b.Tokens > 0 {
+			parts = append(parts, fmt.Sprintf("%d tokens", b.Tokens))
+		}
+		if b.Cost > 0 {
+			parts = append(parts, fmt.Sprintf("$%g", b.Cost))
+		}
+		add("budget: %s", strings.Join(parts, ", "))
+	}
+	if c.HedgeCeiling > 0 {
+		add("hedge_ceiling: %g extra starts for each run", c.HedgeCeiling)
+	}
+	if c.WaitForRecovery > 0 {
+		add("wait_for_recovery: %v", c.WaitForRecovery)
+	}
+	return lines
+}
+
+func kindNames(kinds []firstgood.Kind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
 }

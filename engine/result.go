@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
 )
 
 // Result is how a run of a [Bound] ended.
@@ -13,6 +14,8 @@ type Result struct {
 	Pattern string // "" for a delegate that was run by its name
 	Outcome firstgood.Outcome[firstgood.Reply]
 	Err     error // nil when there is a winner, else a *firstgood.NoWinnerError
+
+	prices map[string]config.Price
 }
 
 // MarshalJSON writes the result as `firstgood run --json` prints it: every field is always there, and no list is
@@ -22,7 +25,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	doc := document{
 		Schema: 1, ID: r.ID, Name: r.Name, Pattern: optional(r.Pattern), Status: out.Status, Result: json.RawMessage("null"),
 		Winner: optional(out.Winner), WinnerPath: out.WinnerPath, Attempts: out.Attempts, History: out.History,
-		Calls: calls(out.Calls), Usage: usage(firstgood.Total(out.Calls)), DurationMS: out.Duration.Milliseconds(),
+		Calls: r.calls(), Usage: r.total(), DurationMS: out.Duration.Milliseconds(),
 	}
 	if out.Status == firstgood.StatusWon {
 		doc.Result = valueOf(out.Result)
@@ -55,7 +58,7 @@ type document struct {
 	Attempts    int                 `json:"attempts"`
 	History     []firstgood.Failure `json:"failure_history"`
 	Calls       []call              `json:"calls"`
-	Usage       firstgood.Usage     `json:"usage"`
+	Usage       spent               `json:"usage"`
 	DurationMS  int64               `json:"duration_ms"`
 	Error       *string             `json:"error"`
 }
@@ -68,7 +71,7 @@ type call struct {
 	State      firstgood.State `json:"state"`
 	StartedMS  int64           `json:"started_ms"`
 	DurationMS int64           `json:"duration_ms"`
-	Usage      firstgood.Usage `json:"usage"`
+	Usage      spent           `json:"usage"`
 	Kind       *string         `json:"kind"`
 	Reason     *string         `json:"reason"`
 	Warning    *string         `json:"warning"`
@@ -76,30 +79,57 @@ type call struct {
 
 // calls describes the calls, each with the way to it from the run: the names of the calls that it serves, then its
 // own.
-func calls(record []firstgood.Call) []call {
+func (r *Result) calls() []call {
+	record := r.Outcome.Calls
 	listed := make([]call, 0, len(record))
 	paths := make(map[int][]string, len(record))
 	for _, c := range record {
 		above := paths[c.Parent]
 		paths[c.ID] = append(above[:len(above):len(above)], c.Delegate)
-		used := c.Usage
-		if c.Nested { // what it used stands in the calls inside it
-			used = firstgood.Usage{Source: firstgood.SourceMeasured}
-		}
 		listed = append(listed, call{
 			Delegate: c.Delegate, Index: c.Index, Path: paths[c.ID], Role: c.Role, State: c.State,
-			StartedMS: c.Started.Milliseconds(), DurationMS: c.Duration.Milliseconds(), Usage: usage(used),
+			StartedMS: c.Started.Milliseconds(), DurationMS: c.Duration.Milliseconds(), Usage: r.spent(c),
 			Kind: optional(string(c.Kind)), Reason: optional(c.Reason), Warning: optional(c.Warning),
 		})
 	}
 	return listed
 }
 
-func usage(u firstgood.Usage) firstgood.Usage {
-	if u.Source == "" {
-		u.Source = firstgood.SourceUnknown
+// spent is a usage with what it cost.
+type spent struct {
+	firstgood.Usage
+	// Cost is in US dollars, as far as the tokens are known; nil where nothing has a price.
+	Cost *float64 `json:"cost_usd"`
+}
+
+func (r *Result) spent(c firstgood.Call) spent {
+	if c.Nested { // what it used stands in the calls inside it
+		return spent{Usage: firstgood.Usage{Source: firstgood.SourceMeasured}}
 	}
-	return u
+	s := spent{Usage: c.Usage}
+	if s.Source == "" {
+		s.Source = firstgood.SourceUnknown
+	}
+	if _, priced := r.prices[c.Delegate]; priced {
+		cost := costOf(c, r.prices)
+		s.Cost = &cost
+	}
+	return s
+}
+
+// total is what the run used, losers and judges included.
+func (r *Result) total() spent {
+	s := spent{Usage: firstgood.Total(r.Outcome.Calls)}
+	for _, c := range r.Outcome.Calls {
+		if one := r.spent(c); one.Cost != nil {
+			sum := *one.Cost
+			if s.Cost != nil {
+				sum += *s.Cost
+			}
+			s.Cost = &sum
+		}
+	}
+	return s
 }
 
 func optional(s string) *string {

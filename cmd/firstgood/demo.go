@@ -107,7 +107,11 @@ Next:
 func demoRun(ctx context.Context, t terminal, file *config.File, name string) (*engine.Result, error) {
 	ref, _ := file.Lookup(name)
 	// The demo is the same everywhere, whatever the environment holds.
-	bound, err := engine.New(engine.Config{Lookup: func(string) (string, bool) { return "", false }}).Bind(ref, 0)
+	made, err := engine.New(engine.Config{File: file, Lookup: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		return nil, &exit{exitProgram, err}
+	}
+	bound, err := made.Bind(ref, 0)
 	if err != nil {
 		return nil, &exit{exitProgram, err}
 	}

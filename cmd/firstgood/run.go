@@ -92,7 +92,7 @@ firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 			if ref, err = f.change(t, file, ref); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), t, ref, brief)
+			return f.run(cmd.Context(), t, file, ref, brief)
 		},
 	}
 	f.add(cmd)
@@ -155,7 +155,7 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 				return &exit{exitUsage, problems}
 			}
 			f.say(t, problems)
-			return f.run(cmd.Context(), t, config.Ref{Name: name, Instance: in}, brief)
+			return f.run(cmd.Context(), t, file, config.Ref{Name: name, Instance: in}, brief)
 		},
 	}
 	f.add(cmd)
@@ -267,7 +267,7 @@ func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
 
 // load reads the file. Its warnings are shown unless -q.
 func (f *runFlags) load(t terminal) (*config.File, error) {
-	file, problems := config.Load(f.file, config.Kinds())
+	file, problems := config.Load(f.file, config.Kinds(), engine.Check)
 	if problems.Failed() {
 		if errors.Is(problems, os.ErrNotExist) {
 			return nil, usagef("%s: there is no such file; firstgood init writes one, -f names another", f.file)
@@ -356,11 +356,15 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 }
 
 // run binds what ref names, runs it and prints the outcome.
-func (f *runFlags) run(ctx context.Context, t terminal, ref config.Ref, brief firstgood.Brief) error {
+func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref config.Ref, brief firstgood.Brief) error {
 	if f.timeout < 0 {
 		return usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
 	}
-	bound, err := engine.New(engine.Config{}).Bind(ref, f.timeout)
+	made, err := engine.New(engine.Config{File: file})
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	bound, err := made.Bind(ref, f.timeout)
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
@@ -455,7 +459,7 @@ func headline(result *engine.Result) string {
 // completeNames completes the names of the file in the first most arguments; -1 is all of them.
 func completeNames(f *runFlags, most int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		file, _ := config.Load(f.file, config.Kinds())
+		file, _ := config.Load(f.file, config.Kinds(), engine.Check)
 		if file == nil || most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
