@@ -42,7 +42,7 @@ var plans = []struct {
 	{"run's limit beyond reach", `x: {pattern: fallback-chain, with: {chain: [a]}, config: {timeout: 1h}}`, 1, 0, 10 * time.Second, "", 0},
 	{"empty", `x: {pattern: fallback-chain, with: {chain: []}}`, 0, 0, 0, "", 0},
 	{"retries are inside the attempt's time", `x: {pattern: fallback-chain, with: {chain: [again]}}`, 3, 0, 30 * time.Second, "", 0},
-	{"a program has no retries", `x: {pattern: fallback-chain, with: {chain: [program, program]}}`, 2, 0, 10 * time.Second, "", -1},
+	{"a program with retries", `x: {pattern: fallback-chain, with: {chain: [program, program]}}`, 6, 0, 10 * time.Second, "", -1},
 	{"race", `x: {pattern: race, with: {candidates: [a, b, a]}}`, 3, 0, 20 * time.Second, "", 0},
 	{"race with ticks", `x: {pattern: race, with: {candidates: [a, b, a]}, config: {start_after: 5s}}`, 3, 0, 25 * time.Second, "", 0},
 	{"race whose failure comes before the tick", `x: {pattern: race, with: {candidates: [a, b, a]}, config: {start_after: 15s}}`, 3, 0, 35 * time.Second, "", 0},
@@ -134,7 +134,7 @@ func TestPlan_OfADelegate(t *testing.T) {
 	for name, want := range map[string]engine.Plan{
 		"again":   {Name: "again", Kind: "openai", Effects: config.EffectsNone, Repeats: 1, Calls: 3, Time: 30 * time.Second},
 		"open":    {Name: "open", Kind: "openai", Effects: config.EffectsNone, Repeats: 1, Calls: 1, Unbounded: []string{"open"}},
-		"program": {Name: "program", Kind: "command", Effects: config.EffectsNone, Repeats: 1, Calls: 1, Time: 5 * time.Second},
+		"program": {Name: "program", Kind: "command", Effects: config.EffectsNone, Repeats: 1, Calls: 3, Time: 5 * time.Second},
 	} {
 		if got := engine.PlanOf(ref(t, f, name)); fmt.Sprint(*got) != fmt.Sprint(want) {
 			t.Errorf("got %+v, want %+v", *got, want)

@@ -28,11 +28,11 @@ func BenchmarkAttempt(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	gate := func(i int, tick bool) error {
-		if i == 0 && !tick {
+	gate := func(_ context.Context, s pattern.Start) error {
+		if s.Started == 0 {
 			ceiling.Run()
 		}
-		if err := tracker.May("d"); err != nil || !tick {
+		if err := tracker.May("d"); err != nil || !s.Tick {
 			return err
 		}
 		return ceiling.Extra()
@@ -43,7 +43,7 @@ func BenchmarkAttempt(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		d    delegate
-		gate func(int, bool) error
+		gate func(context.Context, pattern.Start) error
 	}{{"bare", plain, nil}, {"watched", watched, gate}} {
 		b.Run("direct/"+c.name, func(b *testing.B) {
 			b.ReportAllocs()

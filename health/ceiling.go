@@ -29,11 +29,11 @@ const (
 //
 // In a Gate, ask it last, since a token that is taken should be used:
 //
-//	func(i int, tick bool) error {
-//		if i == 0 && !tick {
+//	func(_ context.Context, s pattern.Start) error {
+//		if s.Started == 0 {
 //			ceiling.Run()
 //		}
-//		if err := tracker.May(names[i]); err != nil || !tick {
+//		if err := tracker.May(names[s.I]); err != nil || !s.Tick {
 //			return err
 //		}
 //		return ceiling.Extra()

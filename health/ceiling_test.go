@@ -75,11 +75,11 @@ func TestS34_RunsThatOverlapShareTheCeiling(t *testing.T) {
 		})
 		in := race(t, pattern.Config[string]{
 			Delegates: []delegate{slow, slow}, StartAfter: 100 * time.Millisecond,
-			Gate: func(i int, tick bool) error {
-				if i == 0 && !tick {
+			Gate: func(_ context.Context, s pattern.Start) error {
+				if s.Started == 0 {
 					ceiling.Run()
 				}
-				if !tick {
+				if !s.Tick {
 					return nil
 				}
 				return ceiling.Extra()

@@ -26,7 +26,7 @@ func Example() {
 	names := []string{"fast", "careful"}
 	chain, err := pattern.NewFallbackChain(pattern.Config[string]{
 		Delegates: []firstgood.Delegate[string]{fast, careful},
-		Gate:      func(i int, _ bool) error { return tracker.May(names[i]) },
+		Gate:      func(_ context.Context, s pattern.Start) error { return tracker.May(names[s.I]) },
 	})
 	if err != nil {
 		fmt.Println(err)

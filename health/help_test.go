@@ -128,8 +128,8 @@ func race(t *testing.T, cfg pattern.Config[string]) *pattern.Instance[string] {
 }
 
 // gate is what an engine asks before each start.
-func gate(tracker *Tracker, names ...string) func(int, bool) error {
-	return func(i int, _ bool) error { return tracker.May(names[i]) }
+func gate(tracker *Tracker, names ...string) func(context.Context, pattern.Start) error {
+	return func(_ context.Context, s pattern.Start) error { return tracker.May(names[s.I]) }
 }
 
 // want checks the state of d and the counts of its attempts: successes, failures, uncounted, refused.

@@ -116,8 +116,8 @@ func (e *enactment) onGoroutines(t *testing.T) outcome {
 		cfg.Delegates = append(cfg.Delegates, e.enact(i))
 	}
 	if e.gate != nil {
-		cfg.Gate = func(i int, tick bool) error {
-			if !e.gate(i, tick, time.Since(start)/unit) {
+		cfg.Gate = func(_ context.Context, s Start) error {
+			if !e.gate(s.I, s.Tick, time.Since(start)/unit) {
 				return errDown
 			}
 			return nil

@@ -78,8 +78,8 @@ func TestARetryQuotesNoMoreThanTheExcerpt(t *testing.T) {
 func TestARetryGrowsTextsAloneAndOnlyByAttempts(t *testing.T) {
 	everyHost(t, func(t *testing.T, h host) {
 		pupil := &learner{replies: []any{errDown, "4"}}
-		in := h.retry(t, config{Delegates: delegates{pupil}, Gate: func(i int, _ bool) error {
-			if i == 0 {
+		in := h.retry(t, config{Delegates: delegates{pupil}, Gate: func(_ context.Context, s Start) error {
+			if s.I == 0 {
 				return errDown
 			}
 			return nil
