@@ -57,6 +57,7 @@ var imports = []row{
 	{"cmd/firstgood", ". pattern config criteria/* engine lab cmd/firstgood/live", "github.com/spf13/cobra golang.org/x/term", "the command is the top: nobody imports it, and it alone uses the lab"},
 
 	{"examples/go/*", ". pattern", "", "the examples in Go show what root and pattern do alone"},
+	{"examples", "", "", "only the test of the examples is here"},
 	{"bench", "", "", "benchmarks of the whole are tests"},
 }
 

@@ -49,7 +49,12 @@ func (in *Instance[R]) try(ctx context.Context, brief *firstgood.Brief, i int, a
 	}()
 	f.reply, f.err = in.slots[i].Attempt(ctx, *brief)
 	f.step, f.beside = replied, f.err != nil
-	if (a == nil || a.replied(f)) && f.err == nil && in.cfg.Criteria != nil {
+	wanted := a == nil || a.replied(f)
+	switch {
+	case !wanted || f.err != nil || in.cfg.Criteria == nil:
+	case ctx.Err() != nil: // nobody will look at the reply any more
+		f.err = context.Cause(ctx)
+	default:
 		f.step = weighed
 		f.verdict, f.err = in.cfg.Criteria(ctx, *brief, f.reply)
 	}

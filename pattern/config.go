@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -110,12 +111,9 @@ func NewRace[R any](cfg Config[R]) (*Instance[R], error) {
 // as it is. An index is the attempt's number, from 0.
 func NewRetryWithLearning[R any](cfg Config[R]) (*Instance[R], error) {
 	if len(cfg.Delegates) != 1 {
-		return nil, fmt.Errorf("%s: got %d delegates, want one target", RetryWithLearningName, len(cfg.Delegates))
+		return nil, fmt.Errorf("%s: got %d delegates, want one target", cmp.Or(cfg.Name, RetryWithLearningName), len(cfg.Delegates))
 	}
-	n := cfg.MaxAttempts
-	if n == 0 {
-		n = 3
-	}
+	n := cmp.Or(cfg.MaxAttempts, 3)
 	target := cfg.Delegates[0]
 	cfg.Delegates = make([]firstgood.Delegate[R], max(n, 0))
 	for i := range cfg.Delegates {
@@ -130,9 +128,7 @@ func NewRetryWithLearning[R any](cfg Config[R]) (*Instance[R], error) {
 }
 
 func build[R any](name string, cfg Config[R], plan Plan, attempts func(Decision) int) (*Instance[R], error) {
-	if cfg.Name == "" {
-		cfg.Name = name
-	}
+	cfg.Name = cmp.Or(cfg.Name, name)
 	if err := validate(name, cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Name, err)
 	}

@@ -316,17 +316,11 @@ func (a *attempt[R]) replied(f *finish[R]) bool {
 	if a.scope != nil && r.in.slots[a.i].nested {
 		a.path = a.scope.Path()
 	}
-	switch {
-	case f.err != nil || r.in.cfg.Criteria == nil:
-		return false
-	case a.stage != running || r.closed:
-		return false
-	case a.Err() != nil: // nobody will look at the reply any more
-		f.err = context.Cause(a)
+	if a.stage != running || r.closed {
 		return false
 	}
-	if a.timer != nil {
-		a.timer.Stop()
+	if f.err != nil || r.in.cfg.Criteria == nil {
+		return true
 	}
 	a.stage = judging
 	if r.record != nil {
@@ -466,7 +460,7 @@ func (r *run[R]) close(d Decision, err error) {
 		case !a.accepted:
 			a.disarm()
 			call.State, call.Duration = firstgood.StateCancelled, r.now-call.Started
-		case a.stage == consumed && (a.i == d.Winner || all):
+		case a.i == d.Winner || all:
 			call.State, a.kept = firstgood.StateWon, true
 		default:
 			call.State = firstgood.StateLost

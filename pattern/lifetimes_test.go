@@ -239,6 +239,7 @@ func misbehave(t *testing.T, random *rand.Rand, all *handles) firstgood.Status {
 	defer cancel()
 	n := 1 + random.IntN(4)
 	slot := make([]firstgood.Delegate[*handle], n)
+	inline := true // unless a delegate does what an inline run does not contain
 	for i := range slot {
 		act, leave := random.IntN(9), random.IntN(30) == 0
 		d := firstgood.Func(fmt.Sprint("d", i), func(attempt context.Context, _ firstgood.Brief) (*handle, error) {
@@ -269,6 +270,7 @@ func misbehave(t *testing.T, random *rand.Rand, all *handles) firstgood.Status {
 			d = firstgood.Within(time.Duration(1+random.IntN(20_000)), d)
 		}
 		slot[i] = d
+		inline = inline && act != 3 && act != 4
 	}
 	cfg := Config[*handle]{Delegates: slot}
 	if random.IntN(4) == 0 {
@@ -296,6 +298,7 @@ func misbehave(t *testing.T, random *rand.Rand, all *handles) firstgood.Status {
 		switch kind {
 		case 0:
 			build = NewFallbackChain[*handle]
+			cfg.Inline = inline
 		case 1:
 			cfg.Listed = true
 		case 2:

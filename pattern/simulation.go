@@ -75,15 +75,8 @@ func (s *Simulation) Cancel(i, winner int) {
 func (s *Simulation) Next(wait time.Duration) (Turn, error) {
 	first, at := -1, Never
 	for i, end := range s.ends {
-		if s.pending[i] && end >= 0 && (first < 0 || end < at) {
-			first, at = i, max(end, s.Now)
-		}
-	}
-	// Of those that have finished by then, the lowest-listed.
-	for i, end := range s.ends {
-		if first >= 0 && s.pending[i] && end >= 0 && end <= at {
-			first = i
-			break
+		if s.pending[i] && end >= 0 && (first < 0 || end < at) { // of those at one instant, the lowest-listed
+			first, at = i, end
 		}
 	}
 	tick := wait > 0 && (first < 0 || s.Now+wait < at)

@@ -232,6 +232,10 @@ func TestForeignRepliesAreHeldAndDiscardedByHooks(t *testing.T) {
 			},
 			Hold: hold,
 			Discard: func(r *response) {
+				if r == nil {
+					t.Error("what came beside an error is no reply")
+					return
+				}
 				discarded = append(discarded, r.from)
 				_ = r.body.Close()
 			},
