@@ -1,6 +1,7 @@
 package firstgood
 
 import (
+	"bytes"
 	"context"
 	"reflect"
 	"strings"
@@ -20,8 +21,8 @@ type Verdict struct {
 // with [KindJudgeError], never "accepted". Criteria must be safe for concurrent calls. Nil Criteria accept all.
 type Criteria[R any] func(ctx context.Context, brief Brief, reply R) (Verdict, error)
 
-// NonEmpty are criteria that reject a reply that says nothing: white space alone, nil, an empty list or map, a
-// zero value, or a reply whose method Empty() bool says so.
+// NonEmpty are criteria that reject a reply that says nothing: white space alone in a string or in bytes, nil, an
+// empty list or map, another zero value, or a reply whose method Empty() bool says so.
 func NonEmpty[R any](_ context.Context, _ Brief, reply R) (Verdict, error) {
 	if isEmpty(any(reply)) {
 		return Verdict{Rejected: true, Reason: "the reply is empty"}, nil
@@ -30,21 +31,23 @@ func NonEmpty[R any](_ context.Context, _ Brief, reply R) (Verdict, error) {
 }
 
 func isEmpty(reply any) bool {
-	switch reply := reply.(type) {
-	case nil:
+	if reply == nil {
 		return true
-	case string:
-		return strings.TrimSpace(reply) == ""
-	case interface{ Empty() bool }:
-		if v := reflect.ValueOf(reply); v.Kind() == reflect.Pointer && v.IsNil() {
-			return true
+	}
+	v := reflect.ValueOf(reply)
+	if says, ok := reply.(interface{ Empty() bool }); ok {
+		return v.Kind() == reflect.Pointer && v.IsNil() || says.Empty()
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return strings.TrimSpace(v.String()) == ""
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return len(bytes.TrimSpace(v.Bytes())) == 0
 		}
-		return reply.Empty()
-	}
-	switch v := reflect.ValueOf(reply); v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Array:
 		return v.Len() == 0
-	default:
-		return v.IsZero()
+	case reflect.Map:
+		return v.Len() == 0
 	}
+	return v.IsZero()
 }
