@@ -319,7 +319,7 @@ func TestHostileReplies(t *testing.T) {
 
 	for _, c := range []struct{ name, source, text string }{
 		{"1 MB of text", `len(reply.text) == 1048576 && not (reply.text[:65536] matches "(a+)+b$")`, long},
-		{"1 MB of JSON", `len(reply.json) == 500000 && all(reply.json, # == 1)`, list(500000)},
+		{"1 MB of JSON", `len(reply.json) == 100000 && all(reply.json, # == 123456789)`, strings.ReplaceAll(list(100000), "1", "123456789")},
 		{"deep JSON is equal to itself", `reply.json == [reply.json[0]]`, strings.Repeat("[", 1000) + strings.Repeat("]", 1000)},
 	} {
 		if f, err := mustCompile(t, c.source).find(t.Context(), firstgood.Brief{}, reply(c.text)); err != nil || !f.Holds {
