@@ -55,7 +55,11 @@ func BenchmarkLosersAreCutOff(b *testing.B) {
 		b.Fatal(problems)
 	}
 	ref, _ := file.Lookup("quick")
-	bound, err := engine.New(engine.Config{Lookup: func(string) (string, bool) { return server.URL(), true }}).Bind(ref, 0)
+	made, err := engine.New(engine.Config{File: file, Lookup: func(string) (string, bool) { return server.URL(), true }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	bound, err := made.Bind(ref, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
