@@ -564,14 +564,22 @@ func (a *attempt[R]) Value(key any) any {
 	case firstgood.ScopeKey:
 		return a.run.scopeOf(a)
 	case firstgood.IdempotencyKeyContext:
-		a.run.mu.Lock()
-		defer a.run.mu.Unlock()
-		if a.key == "" {
-			a.key = rand.Text()
-		}
-		return a.key
+		return a.run.keyOf(a)
 	}
 	return a.Context.Value(key)
+}
+
+// keyOf is the attempt's idempotency key. Whoever judges the reply does something else than the delegate, and has none.
+func (r *run[R]) keyOf(a *attempt[R]) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.stage == judging {
+		return ""
+	}
+	if a.key == "" {
+		a.key = rand.Text()
+	}
+	return a.key
 }
 
 // Deadline is the earliest of those that still hold: the caller's, the run's until it is decided, and the attempt's

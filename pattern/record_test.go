@@ -190,3 +190,30 @@ func TestDrainWaitsForTheDeafAndForThoseInNestedInstances(t *testing.T) {
 		equal(t, "elapsed", time.Since(start), time.Hour)
 	})
 }
+
+func TestEachAttemptHasAnIdempotencyKeyOfItsOwn(t *testing.T) {
+	everyHost(t, func(t *testing.T, h host) {
+		var keys []string
+		asks := firstgood.Func("a", func(ctx context.Context, _ firstgood.Brief) (string, error) {
+			key := firstgood.IdempotencyKey(ctx)
+			derived, cancel := context.WithCancel(ctx) // the same for all that the attempt does
+			defer cancel()
+			equal(t, "key in a derived context", firstgood.IdempotencyKey(derived), key)
+			keys = append(keys, key)
+			return "no", nil
+		})
+		in := h.chain(t, config{Timeout: time.Hour, Delegates: delegates{asks, h.nested(t, config{Timeout: time.Hour, Delegates: delegates{asks}})}, Criteria: func(ctx context.Context, _ firstgood.Brief, _ string) (firstgood.Verdict, error) {
+			equal(t, "a judge's key", firstgood.IdempotencyKey(ctx), "")
+			return firstgood.Verdict{Rejected: true}, nil
+		}})
+		for range 2 {
+			if _, err := h.run(t, in); err == nil {
+				t.Error("got a winner")
+			}
+		}
+		slices.Sort(keys)
+		if keys[0] == "" || len(slices.Compact(keys)) != 4 {
+			t.Errorf("got keys %q, want four", keys)
+		}
+	})
+}
