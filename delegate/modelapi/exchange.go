@@ -45,6 +45,16 @@ type Reader interface {
 	Used() firstgood.Usage
 }
 
+// Fits forgives a member of another type than it ought to be, which is then as if it were not there: it returns nil for
+// an error of encoding/json that says so, and otherwise err.
+func Fits(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return nil
+	}
+	return err
+}
+
 // Send sends the request by next and lets reader read the response. It sits inside a provider's own client, which would
 // read without a limit and has no word for an error that is not shaped like its own; to that it returns a response
 // without a body. The request gets the attempt's idempotency key; see [httpcall.AddIdempotencyKey].
@@ -56,7 +66,7 @@ type Reader interface {
 // with one piece all the same is read as one.
 //
 // Every error is a *[firstgood.Error]: what the Classifier makes of the exchange, or what reader returned. It holds what
-// the response has cost.
+// the response has cost. The provider's client may return another in its place, which says less.
 func (e *Endpoint) Send(request *http.Request, next func(*http.Request) (*http.Response, error), reader Reader) (*http.Response, error) {
 	if e.headers.Host != "" {
 		request.Host = e.headers.Host

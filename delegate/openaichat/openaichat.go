@@ -6,6 +6,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -184,14 +185,16 @@ func (d *Delegate) fill(brief firstgood.Brief) ([]byte, error) {
 // complete is one exchange.
 func (d *Delegate) complete(ctx context.Context, body []byte) (firstgood.Reply, error) {
 	var got answer
+	var failed error
 	var unread *http.Response // keeps the client from decoding, so that got is all there is
 	_, err := d.service.New(ctx, openai.ChatCompletionNewParams{},
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(&unread),
-		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			return d.endpoint.Send(request, next, &got)
+		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (response *http.Response, err error) {
+			response, failed = d.endpoint.Send(request, next, &got)
+			return response, failed
 		}))
-	if err != nil {
+	if err = cmp.Or(failed, err); err != nil {
 		return firstgood.Reply{}, d.endpoint.Failure(err)
 	}
 	return got.reply(d.onRefusal)

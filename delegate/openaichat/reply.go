@@ -3,7 +3,6 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -64,7 +63,7 @@ var _ modelapi.Reader = (*answer)(nil)
 // Whole implements [modelapi.Reader].
 func (a *answer) Whole(from modelapi.Answer, body []byte) error {
 	var p piece
-	if err := fits(failure.Decode(body, &p)); err != nil {
+	if err := modelapi.Fits(failure.Decode(body, &p)); err != nil {
 		return err
 	}
 	if len(p.Choices) > 0 {
@@ -82,7 +81,7 @@ func (a *answer) Event(from modelapi.Answer, data []byte) (bool, error) {
 		return true, nil
 	}
 	var p piece
-	if err := fits(json.Unmarshal(data, &p)); err != nil {
+	if err := modelapi.Fits(json.Unmarshal(data, &p)); err != nil {
 		return false, err
 	}
 	return a.add(from, p)
@@ -96,15 +95,6 @@ func (a *answer) Ended() bool { return a.done }
 
 // Used implements [modelapi.Reader].
 func (a *answer) Used() firstgood.Usage { return a.usage }
-
-// fits forgives a member of another type than it ought to be, which is then as if it were not there.
-func fits(err error) error {
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		return nil
-	}
-	return err
-}
 
 // add takes in a completion or a chunk, and reports whether it brought the reply forward.
 func (a *answer) add(from modelapi.Answer, p piece) (forward bool, err error) {
@@ -178,7 +168,7 @@ func content(raw json.RawMessage) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	if fits(json.Unmarshal(raw, &parts)) != nil {
+	if modelapi.Fits(json.Unmarshal(raw, &parts)) != nil {
 		return ""
 	}
 	for _, part := range parts {
