@@ -310,11 +310,11 @@ func TestEvaluate_VoteByArithmetic(t *testing.T) {
 	}
 }
 
-// A judge that is right 90 times in 100 is lifted to 0.81/0.82 by votes, at 2/0.82 answers a case, over 200 trials of 60
+// A judge that is right 90 times in 100 is lifted to 0.81/0.82 by votes, at 2/0.82 answers a case, over 100 trials of 60
 // cases. The seeds are fixed, so the figures are the same each time; the bounds are three standard deviations.
 func TestEvaluate_VotesLiftA90PercentJudge(t *testing.T) {
 	cases := theCases(t)
-	const trials = 200
+	const trials = 100
 	var first, voted, agreed Share
 	answers := 0
 	for seed := range uint64(trials) {
