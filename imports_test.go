@@ -37,6 +37,7 @@ var imports = []row{
 	{"process", "", "golang.org/x/sys", "process runs programs and knows nothing of delegates"},
 
 	{"criteria", ".", "", "rules with a library of their own have a folder of their own"},
+	{"criteria/judging", ". criteria", "", "how well a judge judges, whoever it is"},
 	{"criteria/expr", ". criteria", "github.com/expr-lang/expr github.com/agnivade/levenshtein", "one folder for each library"},
 	{"criteria/schema", ". criteria", "github.com/santhosh-tekuri/jsonschema/v6 golang.org/x/text", "one folder for each library"},
 

@@ -69,13 +69,13 @@ var localServers = []server{
 	{"vllm", "http://127.0.0.1:8000/v1"},
 }
 
-// provider is a model behind an endpoint that speaks chat completions, for which a key is enough.
+// provider is a model for which a key is enough: behind an endpoint that speaks chat completions, or Anthropic's own.
 type provider struct{ name, variable, base, model string }
 
 var providers = []provider{
 	{"openai", "OPENAI_API_KEY", "", "gpt-5-mini"},
 	{"gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-flash"},
-	{"claude-api", "ANTHROPIC_API_KEY", "https://api.anthropic.com/v1", "claude-sonnet-4-5"},
+	{"claude-api", "ANTHROPIC_API_KEY", "", "claude-sonnet-4-5"},
 	{"groq", "GROQ_API_KEY", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"},
 	{"mistral", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", "mistral-small-latest"},
 	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto"},
@@ -114,7 +114,11 @@ func look(ctx context.Context, m machine) findings {
 			base = fmt.Sprintf("base_url: %q, api_key_env: %s, ", p.base, p.variable)
 		}
 		f.models = append(f.models, p.name)
-		f.lines = append(f.lines, fmt.Sprintf("  %s: {openai: {%smodel: %s}}", p.name, base, p.model))
+		kind := "openai"
+		if p.variable == "ANTHROPIC_API_KEY" {
+			kind = "anthropic"
+		}
+		f.lines = append(f.lines, fmt.Sprintf("  %s: {%s: {%smodel: %s}}", p.name, kind, base, p.model))
 		f.notes = append(f.notes, fmt.Sprintf("%s: %s is set", p.name, p.variable))
 	}
 	models := make([]string, len(m.servers))
@@ -195,11 +199,10 @@ func (f findings) file() string {
 	}
 	b.WriteString("defaults: {timeout: 2m}\ndelegates:\n")
 	b.WriteString(strings.Join(f.lines, "\n"))
-	names := f.models
-	if len(names) == 0 {
-		names = f.agents
+	b.WriteString("\n")
+	if len(f.models) > 0 {
+		fmt.Fprintf(&b, "patterns:\n  answer: # in order of preference, moving on only when one fails\n    pattern: fallback-chain\n    with: {chain: [%s]}\n    config: {nonempty: true}\n", strings.Join(f.models, ", "))
 	}
-	fmt.Fprintf(&b, "\npatterns:\n  answer: # in order of preference, moving on only when one fails\n    pattern: fallback-chain\n    with: {chain: [%s]}\n    config: {nonempty: true}\n", strings.Join(names, ", "))
 	if len(f.models) > 1 {
 		fmt.Fprintf(&b, "  quick: # all at once, the first good reply wins\n    pattern: race\n    with: {candidates: [%s]}\n    config: {nonempty: true}\n", strings.Join(f.models, ", "))
 	}
@@ -233,5 +236,9 @@ func (f findings) tell(w io.Writer, path string) {
 		fmt.Fprintf(w, "  no key, local model server or agent was found; the file uses the lab\n\nnext, in two terminals:\n  firstgood lab\n  firstgood run answer \"What is the capital of France?\"\n")
 		return
 	}
-	fmt.Fprintf(w, "\nnext:\n  firstgood check\n  firstgood run answer \"What is the capital of France?\"\n")
+	name, brief := "answer", "What is the capital of France?"
+	if len(f.models) == 0 {
+		name, brief = f.agents[0], "Say what this repository is for."
+	}
+	fmt.Fprintf(w, "\nnext:\n  firstgood check\n  firstgood run %s %q\n", name, brief)
 }

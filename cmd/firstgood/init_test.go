@@ -52,7 +52,7 @@ func TestInit_Files(t *testing.T) {
 			names: "openai gemini claude-api groq mistral openrouter answer quick", chain: "openai gemini claude-api groq mistral openrouter", judge: "openai"},
 		{name: "server alone", servers: servers, names: "here answer", chain: "here", judge: "here"},
 		{name: "agents alone", agents: []string{"codex", "aider", "qwen", "opencode"},
-			names: "codex-agent opencode-agent qwen-agent aider-agent answer", chain: "codex-agent opencode-agent qwen-agent aider-agent"},
+			names: "codex-agent opencode-agent qwen-agent aider-agent"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := look(t.Context(), machine{
@@ -80,8 +80,10 @@ func TestInit_Files(t *testing.T) {
 			}
 			answer, _ := file.Lookup("answer")
 			var chain []string
-			for _, ref := range answer.Instance.Bound("chain") {
-				chain = append(chain, ref.Name)
+			if answer.Instance != nil { // agents alone make no chain: they are unsafe
+				for _, ref := range answer.Instance.Bound("chain") {
+					chain = append(chain, ref.Name)
+				}
 			}
 			if got := strings.Join(chain, " "); got != test.chain || file.Judge.Name != test.judge {
 				t.Errorf("got the chain %s and the judge %q, want %s and %q", got, file.Judge.Name, test.chain, test.judge)

@@ -1,0 +1,611 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/criteria"
+	"github.com/firstgood/firstgood/criteria/judging"
+	"github.com/firstgood/firstgood/engine"
+	"github.com/firstgood/firstgood/pattern"
+)
+
+func newJudge(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "judge",
+		Short: "Measure a judge before it decides anything",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; there is firstgood judge eval", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newJudgeEval(t))
+	return cmd
+}
+
+// evalFlags are the flags of judge eval.
+type evalFlags struct {
+	file     string
+	failIf   string
+	acceptIf string
+	criteria string
+	of       string
+	judge    string
+	vote     int
+	parallel int
+	json     bool
+	quiet    bool
+
+	given func(flag string) bool
+}
+
+func newJudgeEval(t terminal) *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "eval CASES",
+		Short: "Have a judge weigh replies that are known to be good or bad, and count how often it is right",
+		Long: `Have a judge weigh labelled replies, and print its confusion matrix, its precision and recall, what it
+cost, and each case that it got wrong. Do that before a judge decides what reaches anybody.
+
+CASES is a file, or - for standard input, with one JSON object a line:
+
+  {"brief": "What is the capital of France?", "reply": "Paris.", "good": true}
+  {"brief": "What is the capital of France?", "reply": "I cannot help with that.", "good": false}
+
+What the judge weighs is one of: --fail-if, --accept-if (or --criteria, the same), each in plain language or as
+a rule in braces; or --of, the plain-language rules of an instance of the file, without its other rules. The judge
+is shown the reply, and the brief where the rule says sees: [brief, reply].
+
+With --vote N each case is weighed again until good or bad leads by two, N times at most. A judge that is
+right nine times in ten, each time anew, is then right 98.8 times in 100, for 2.44 answers a case. One that
+errs the same way each time is lifted by nothing: compare the first answers with the votes.
+
+Exit status: 0 every case was judged, however well, 2 usage or file error (nothing ran), 3 the judge did not
+answer for some case, 130 or 143 interrupted (the report is of the cases so far).`,
+		Example: `  firstgood judge eval cases.jsonl --accept-if "it answers the question"
+  firstgood judge eval cases.jsonl --accept-if '{text: "it answers the question", sees: [brief, reply]}' --judge small
+  firstgood judge eval cases.jsonl --of answer --vote 5 --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("got %d arguments, want the file of cases: firstgood judge eval cases.jsonl", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), t, args[0]) },
+	}
+	flags := cmd.Flags()
+	f.given = flags.Changed
+	flags.StringVarP(&f.file, "file", "f", "firstgood.yaml", "the file that names delegates and patterns")
+	flags.StringVar(&f.failIf, "fail-if", "", "a reply of which this is true is bad")
+	flags.StringVar(&f.acceptIf, "accept-if", "", "only a reply of which this is true is good")
+	flags.StringVar(&f.criteria, "criteria", "", "the same as --accept-if")
+	flags.StringVar(&f.of, "of", "", "weigh the plain-language rules of this `instance`")
+	flags.StringVar(&f.judge, "judge", "", "the `delegate` or pattern that judges, in place of whom the file and its rules name")
+	flags.IntVar(&f.vote, "vote", 0, "weigh each case until one side leads by two, `N` times at most")
+	flags.IntVar(&f.parallel, "parallel", 4, "how many cases are weighed at the same time")
+	flags.BoolVar(&f.json, "json", false, "print the report as one JSON object")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	_ = cmd.MarkFlagFilename("file", "yaml", "yml")
+	return cmd
+}
+
+func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
+	if f.given("vote") && f.vote < 2 {
+		return usagef("--vote %d: want 2 or more; without --vote each case is weighed once", f.vote)
+	}
+	if f.parallel < 1 {
+		return usagef("--parallel %d: want 1 or more", f.parallel)
+	}
+	if err := f.oneRule(); err != nil {
+		return err
+	}
+	common := runFlags{file: f.file, quiet: f.quiet}
+	file, err := common.load(t)
+	if err != nil {
+		return err
+	}
+	rules, problems, err := f.rules(file)
+	if err != nil {
+		return err
+	}
+	common.say(t, problems)
+	cases, err := readCases(ctx, t, path)
+	if err != nil {
+		return err
+	}
+	panel := panel{engine: engine.New(engine.Config{}), judges: map[string]*engine.Bound{}}
+	weigh, err := panel.criteria(rules)
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	for _, judge := range panel.judges {
+		common.say(t, judge.Warnings)
+	}
+	view := &counter{out: t.err, total: len(cases), live: isTerminal(t.err), silent: f.quiet}
+	report, err := judging.Evaluate(ctx, judging.Config{Cases: cases, Criteria: weigh, Vote: f.vote, Parallel: f.parallel, Watch: view.watch})
+	view.close()
+	cause, stopped := errors.AsType[*interrupted](err)
+	if err != nil && !stopped {
+		return &exit{exitProgram, err}
+	}
+	plan := engine.PlanOf(config.Ref{Name: rules.Name, Instance: rules})
+	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report}
+	if f.json {
+		err = shown.printJSON(t.out, stopped)
+	} else {
+		err = shown.printText(t.out)
+	}
+	for _, judge := range panel.judges {
+		drain(judge)
+	}
+	switch {
+	case err != nil:
+		return &exit{exitProgram, fmt.Errorf("cannot print the report: %w", err)}
+	case stopped:
+		return &exit{cause.status(), fmt.Errorf("%w: %d of %s were not judged", cause, report.Unjudged(), count(report.Cases, "case"))}
+	case len(report.Failed) > 0:
+		first := report.Failed[0]
+		return &exit{exitProgram, fmt.Errorf("the judge did not answer for %d of %s; the first is %s:%d: %w",
+			len(report.Failed), count(report.Cases, "case"), path, first.Case.Line, first.Err)}
+	}
+	return nil
+}
+
+// oneRule sees to it that there is one thing to weigh.
+func (f *evalFlags) oneRule() error {
+	var given []string
+	for _, name := range []string{"fail-if", "accept-if", "criteria", "of"} {
+		if f.given(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return usagef(`there is nothing to weigh; say what makes a reply good or bad with --accept-if "…" or --fail-if "…", or name an instance of the file with --of`)
+	case 1:
+		return nil
+	}
+	return usagef("what is to be weighed is given twice, by %s; keep one", strings.Join(given, " and by "))
+}
+
+// rules returns an instance that has the plain-language rules to be weighed as its criteria, and no others.
+func (f *evalFlags) rules(file *config.File) (*config.Instance, config.Problems, error) {
+	var by config.Ref
+	if f.given("judge") {
+		var err error
+		if by, err = find(file, f.judge); err != nil {
+			return nil, nil, err
+		}
+		other := *file
+		other.Judge = by
+		file = &other
+	}
+	var in *config.Instance
+	var problems config.Problems
+	if f.of != "" || f.given("of") {
+		ref, err := find(file, f.of)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ref.Instance == nil {
+			return nil, nil, usagef("--of %s: that is a delegate; name a pattern of the file that has criteria", f.of)
+		}
+		in = ref.Instance
+	} else {
+		names := file.Names()
+		if len(names) == 0 {
+			return nil, nil, usagef("%s names no delegate that could judge", file.Path)
+		}
+		settings := runFlags{failIf: f.failIf, acceptIf: f.acceptIf + f.criteria} // one of them is given
+		set, err := settings.settings()
+		if err != nil {
+			return nil, nil, err
+		}
+		// Whom the chain would try does not matter, since it is never run.
+		chain := []config.Binding{{Origin: "judge eval", Slot: "chain", Names: names[:1]}}
+		if in, problems = file.Instance("judge eval", pattern.FallbackChainName, chain, set); problems.Failed() {
+			return nil, nil, &exit{exitUsage, problems}
+		}
+	}
+	plain := &config.Instance{Name: in.Name, Pos: in.Pos, Pattern: in.Pattern,
+		Config: config.Config{Failure: onlyPlain(in.Config.Failure, by), Acceptance: onlyPlain(in.Config.Acceptance, by)}}
+	if plain.Config.Failure == nil && plain.Config.Acceptance == nil {
+		if f.of != "" {
+			return nil, nil, usagef("--of %s: it has no rule in plain language, so there is nothing for a judge to weigh", f.of)
+		}
+		return nil, nil, usagef("there is no rule in plain language to weigh; a judge weighs a text, or {text: …}")
+	}
+	return plain, problems, nil
+}
+
+// onlyPlain returns what is left of a criterion without the rules that ask no judge, nil for nothing. Who judges is by,
+// unless that is zero.
+func onlyPlain(c *config.Criterion, by config.Ref) *config.Criterion {
+	if c == nil {
+		return nil
+	}
+	left := *c
+	if c.Rule == config.RuleText {
+		if !by.IsZero() {
+			left.Judge = by
+		}
+		return &left
+	}
+	left.Children = nil
+	for _, child := range c.Children {
+		if child = onlyPlain(child, by); child != nil {
+			left.Children = append(left.Children, child)
+		}
+	}
+	if len(left.Children) == 0 {
+		return nil
+	}
+	return &left
+}
+
+// readCases reads the cases at path, or from standard input.
+func readCases(ctx context.Context, t terminal, path string) ([]judging.Case, error) {
+	var in io.Reader
+	name := path
+	if path == "-" {
+		name = "standard input"
+		data, err := readAll(ctx, io.LimitReader(t.in, judging.MaxSize+1))
+		if cause, ok := errors.AsType[*interrupted](err); ok {
+			return nil, &exit{cause.status(), fmt.Errorf("%w while the cases were read from standard input", cause)}
+		}
+		if err != nil {
+			return nil, usagef("cannot read the cases from standard input: %w", err)
+		}
+		in = strings.NewReader(string(data))
+	} else {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, usagef("cannot read the cases: %w", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		in = file
+	}
+	cases, err := judging.ReadCases(name, in)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	return cases, nil
+}
+
+// panel makes judges of what a file names.
+type panel struct {
+	engine *engine.Engine
+	judges map[string]*engine.Bound // by name, which no two share
+}
+
+func (p *panel) criteria(in *config.Instance) (firstgood.Criteria[firstgood.Reply], error) {
+	var cfg criteria.Config
+	for _, at := range []struct {
+		criterion *config.Criterion
+		rules     *[]criteria.Rule
+	}{{in.Config.Failure, &cfg.Failure}, {in.Config.Acceptance, &cfg.Accept}} {
+		if at.criterion == nil {
+			continue
+		}
+		rule, err := p.rule(at.criterion)
+		if err != nil {
+			return nil, err
+		}
+		*at.rules = []criteria.Rule{rule}
+	}
+	weigh, err := criteria.New(cfg)
+	if err == nil && weigh == nil {
+		err = errors.New("what is to be weighed is blank once its variables are filled in")
+	}
+	return weigh, err
+}
+
+func (p *panel) rule(c *config.Criterion) (criteria.Rule, error) {
+	var children []criteria.Rule
+	for _, child := range c.Children {
+		rule, err := p.rule(child)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, rule)
+	}
+	switch c.Rule {
+	case config.RuleAll:
+		return criteria.All(children...), nil
+	case config.RuleAny:
+		return criteria.Any(children...), nil
+	case config.RuleNot:
+		return criteria.Not(children[0]), nil
+	}
+	text, err := c.Text.Expand(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := p.judge(c.Judge)
+	if err != nil {
+		return nil, err
+	}
+	cfg := criteria.JudgeConfig{Text: text, Judge: judge, Chars: c.Chars, Retries: c.JudgeRetries}
+	for _, seen := range c.Sees {
+		cfg.SeesBrief = cfg.SeesBrief || seen == "brief"
+	}
+	return criteria.Judge(cfg), nil
+}
+
+// judge returns what ref names as a judge. Each of its calls is a run of its own.
+func (p *panel) judge(ref config.Ref) (firstgood.Delegate[firstgood.Reply], error) {
+	bound, ok := p.judges[ref.Name]
+	if !ok {
+		var err error
+		if bound, err = p.engine.Bind(ref, 0); err != nil {
+			return nil, err
+		}
+		p.judges[ref.Name] = bound
+	}
+	return judging.Overhear(firstgood.Func(ref.Name, func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+		result := bound.Run(ctx, brief, nil)
+		out := result.Outcome
+		spent := firstgood.Total(out.Calls)
+		if result.Err == nil {
+			out.Result.Usage = spent
+			return out.Result, nil
+		}
+		failure := firstgood.FailureOf(ref.Name, 0, result.Err)
+		if ref.Delegate != nil && len(out.History) == 1 {
+			failure = out.History[0]
+		}
+		return firstgood.Reply{}, &firstgood.Error{Kind: failure.Kind, Reason: failure.Reason, Detail: failure.Detail, Status: failure.Status, Usage: spent, Err: result.Err}
+	})), nil
+}
+
+// counter tells how many cases are done: on a terminal in one line, else in a line for each tenth.
+type counter struct {
+	out          io.Writer
+	total        int
+	live, silent bool
+	shown        bool // there is a line to end
+}
+
+func (c *counter) watch(done int) {
+	switch {
+	case c.silent:
+	case c.live:
+		c.shown = true
+		fmt.Fprintf(c.out, "\rjudged %d of %d", done, c.total)
+	case done == c.total || done*10/c.total > (done-1)*10/c.total:
+		fmt.Fprintf(c.out, "judged %d of %d\n", done, c.total)
+	}
+}
+
+func (c *counter) close() {
+	if c.shown {
+		fmt.Fprintln(c.out)
+	}
+}
+
+func namesOf(plans []*engine.Plan) []string {
+	seen := map[string]bool{}
+	var names []string
+	for _, plan := range plans {
+		if !seen[plan.Name] {
+			seen[plan.Name] = true
+			names = append(names, plan.Name)
+		}
+	}
+	return names
+}
+
+// evaluation is a report with what it is about.
+type evaluation struct {
+	path   string
+	rules  []string
+	judges []string
+	report judging.Report
+}
+
+// printText writes the report for people.
+func (e *evaluation) printText(out io.Writer) error {
+	var b strings.Builder
+	r := e.report
+	fmt.Fprintf(&b, "%s, weighed by %s\n", count(r.Cases, "case"), strings.Join(e.judges, ", "))
+	for _, rule := range e.rules {
+		fmt.Fprintf(&b, "  %s\n", rule)
+	}
+	fmt.Fprintln(&b)
+	e.printMatrix(&b, r.Matrix)
+	fmt.Fprintln(&b)
+	low, high := r.Matrix.Accuracy().Interval()
+	accuracy := r.Matrix.Accuracy().String()
+	if r.Matrix.Total() > 0 {
+		accuracy += fmt.Sprintf("  (95 %% confidence: %.1f to %.1f %%)", 100*low, 100*high)
+	}
+	rows := [][]string{
+		{"accuracy", accuracy},
+		{"catching bad replies", "precision " + r.Matrix.PrecisionBad().String(), "recall " + r.Matrix.RecallBad().String()},
+		{"passing good replies", "precision " + r.Matrix.PrecisionGood().String(), "recall " + r.Matrix.RecallGood().String()},
+		{"unparseable", r.UnparseableShare().String() + " answers"},
+		{"judge errors", count(len(r.Failed), "case")},
+	}
+	if n := r.Unjudged(); n > 0 {
+		rows = append(rows, []string{"not judged", count(n, "case")})
+	}
+	rows = append(rows,
+		[]string{"calls", fmt.Sprint(r.Calls)},
+		[]string{"tokens", fmt.Sprintf("%d in, %d out (%s)", r.Usage.InputTokens, r.Usage.OutputTokens, sourceOf(r.Usage))},
+		[]string{"cost", "unknown: the file has no prices"})
+	printParagraphs(&b, rows)
+	if r.Vote > 0 {
+		fmt.Fprintf(&b, "\nvotes, until one side leads by two, %d answers at most\n", r.Vote)
+		printParagraphs(&b, [][]string{
+			{"  answers a case", fmt.Sprintf("%.2f on average", r.MeanAnswers())},
+			{"  agreement", r.Agreement().String() + " votes with the majority of their case"},
+			{"  first answers alone", "accuracy " + r.First.Accuracy().String()},
+		})
+	}
+	if len(r.Wrong) > 0 {
+		fmt.Fprintln(&b, "\nwrong")
+		var wrong [][]string
+		for _, w := range r.Wrong {
+			row := []string{fmt.Sprintf("  %s:%d", e.path, w.Case.Line), "is " + string(labelOf(w.Case.Good)), "said " + string(w.Said)}
+			if r.Vote > 0 {
+				row = append(row, fmt.Sprintf("%d:%d", w.Votes.Good, w.Votes.Bad))
+			}
+			wrong = append(wrong, append(row, oneLine(w.Reason)))
+		}
+		printColumns(&b, wrong)
+	}
+	if len(r.Failed) > 0 {
+		fmt.Fprintln(&b, "\nno answer")
+		var failed [][]string
+		for _, w := range r.Failed {
+			failed = append(failed, []string{fmt.Sprintf("  %s:%d", e.path, w.Case.Line), oneLine(w.Err.Error())})
+		}
+		printColumns(&b, failed)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func (e *evaluation) printMatrix(b *strings.Builder, m judging.Matrix) {
+	head := []string{"", "said good", "said bad", "unparseable"}
+	rows := [][]string{matrixRow("good replies", m.Good), matrixRow("bad replies", m.Bad)}
+	if e.report.Vote > 0 {
+		head = append(head, "undecided")
+		rows[0] = append(rows[0], fmt.Sprint(m.Good.Undecided))
+		rows[1] = append(rows[1], fmt.Sprint(m.Bad.Undecided))
+	}
+	printColumns(b, append([][]string{head}, rows...))
+}
+
+func matrixRow(name string, r judging.Row) []string {
+	return []string{name, fmt.Sprint(r.Good), fmt.Sprint(r.Bad), fmt.Sprint(r.Unparseable)}
+}
+
+// printParagraphs aligns the first column alone.
+func printParagraphs(b *strings.Builder, rows [][]string) {
+	var joined [][]string
+	for _, row := range rows {
+		joined = append(joined, []string{row[0], strings.Join(row[1:], "; ")})
+	}
+	printColumns(b, joined)
+}
+
+// oneLine returns what a judge said so that it can neither break the line nor steer a terminal.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F || 0x80 <= r && r < 0xA0 {
+			return ' '
+		}
+		return r
+	}, text)
+	text, cut := firstgood.Excerpt(strings.Join(strings.Fields(text), " "), 200)
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+func labelOf(good bool) judging.Said {
+	if good {
+		return judging.Good
+	}
+	return judging.Bad
+}
+
+func sourceOf(u firstgood.Usage) firstgood.Source {
+	if u.Source == "" {
+		return firstgood.SourceUnknown
+	}
+	return u.Source
+}
+
+// evaluationDocument is what --json prints. Every field is always there, and no list is null. A share of nothing is null.
+type evaluationDocument struct {
+	Schema      int             `json:"schema"`
+	Judges      []string        `json:"judges"`
+	Rules       []string        `json:"rules"`
+	Interrupted bool            `json:"interrupted"`
+	Cases       int             `json:"cases"`
+	Judged      int             `json:"judged"`
+	Unjudged    int             `json:"unjudged"`
+	Matrix      judging.Matrix  `json:"matrix"`
+	Accuracy    judging.Share   `json:"accuracy"`
+	Interval    []float64       `json:"accuracy_95"`
+	Bad         sharesDocument  `json:"bad"`
+	Good        sharesDocument  `json:"good"`
+	Unparseable judging.Share   `json:"unparseable_share"`
+	Answers     int             `json:"answers"`
+	Calls       int             `json:"calls"`
+	Usage       firstgood.Usage `json:"usage"`
+	Cost        *float64        `json:"cost"`
+	Vote        *voteDocument   `json:"vote"`
+	Wrong       []wrongDocument `json:"wrong"`
+	Errors      []errorDocument `json:"judge_errors"`
+}
+
+type sharesDocument struct {
+	Precision judging.Share `json:"precision"`
+	Recall    judging.Share `json:"recall"`
+}
+
+type voteDocument struct {
+	Most          int            `json:"most"`
+	MeanAnswers   float64        `json:"mean_answers"`
+	Agreement     judging.Share  `json:"agreement"`
+	First         judging.Matrix `json:"first_answers"`
+	FirstAccuracy judging.Share  `json:"first_accuracy"`
+}
+
+type wrongDocument struct {
+	Line     int           `json:"line"`
+	Expected judging.Said  `json:"expected"`
+	Said     judging.Said  `json:"said"`
+	Reason   string        `json:"reason"`
+	Votes    judging.Votes `json:"votes"`
+}
+
+type errorDocument struct {
+	Line   int    `json:"line"`
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"`
+}
+
+func (e *evaluation) printJSON(out io.Writer, interrupted bool) error {
+	r := e.report
+	low, high := r.Matrix.Accuracy().Interval()
+	doc := evaluationDocument{
+		Schema: 1, Judges: e.judges, Rules: e.rules, Interrupted: interrupted,
+		Cases: r.Cases, Judged: r.Matrix.Total(), Unjudged: r.Unjudged(),
+		Matrix: r.Matrix, Accuracy: r.Matrix.Accuracy(), Interval: []float64{low, high},
+		Bad:         sharesDocument{r.Matrix.PrecisionBad(), r.Matrix.RecallBad()},
+		Good:        sharesDocument{r.Matrix.PrecisionGood(), r.Matrix.RecallGood()},
+		Unparseable: r.UnparseableShare(), Answers: r.Answers, Calls: r.Calls,
+		Usage: firstgood.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, Source: sourceOf(r.Usage)},
+		Wrong: []wrongDocument{}, Errors: []errorDocument{},
+	}
+	if r.Vote > 0 {
+		doc.Vote = &voteDocument{r.Vote, r.MeanAnswers(), r.Agreement(), r.First, r.First.Accuracy()}
+	}
+	for _, w := range r.Wrong {
+		doc.Wrong = append(doc.Wrong, wrongDocument{w.Case.Line, labelOf(w.Case.Good), w.Said, w.Reason, w.Votes})
+	}
+	for _, w := range r.Failed {
+		failure := firstgood.FailureOf("", 0, w.Err)
+		doc.Errors = append(doc.Errors, errorDocument{w.Case.Line, string(failure.Kind), failure.Reason})
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(doc)
+}
