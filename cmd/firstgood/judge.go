@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -125,7 +126,11 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 	if err != nil {
 		return err
 	}
-	panel := panel{engine: engine.New(engine.Config{}), judges: map[string]*engine.Bound{}}
+	made, err := engine.New(engine.Config{File: file})
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	panel := panel{engine: made, judges: map[string]*engine.Bound{}}
 	weigh, err := panel.criteria(rules)
 	if err != nil {
 		return &exit{exitUsage, err}
@@ -141,7 +146,7 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 		return &exit{exitProgram, err}
 	}
 	plan := engine.PlanOf(config.Ref{Name: rules.Name, Instance: rules})
-	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report}
+	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report, bill: &panel.bill}
 	if f.json {
 		err = shown.printJSON(t.out, stopped)
 	} else {
@@ -288,6 +293,16 @@ func readCases(ctx context.Context, t terminal, path string) ([]judging.Case, er
 type panel struct {
 	engine *engine.Engine
 	judges map[string]*engine.Bound // by name, which no two share
+	bill   bill
+}
+
+// newPanel makes judges of what is in the file. Nobody's health is kept: a judge that is overloaded for one case is to be
+// measured on the next one all the same.
+func newPanel(file *config.File) (*panel, error) {
+	healthless := *file
+	healthless.Health = nil
+	made, err := engine.New(engine.Config{File: &healthless})
+	return &panel{engine: made, judges: map[string]*engine.Bound{}, bill: bill{file: file}}, err
 }
 
 func (p *panel) criteria(in *config.Instance) (firstgood.Criteria[firstgood.Reply], error) {
@@ -358,6 +373,7 @@ func (p *panel) judge(ref config.Ref) (firstgood.Delegate[firstgood.Reply], erro
 		result := bound.Run(ctx, brief, nil)
 		out := result.Outcome
 		spent := firstgood.Total(out.Calls)
+		p.bill.add(out.Calls)
 		if result.Err == nil {
 			out.Result.Usage = spent
 			return out.Result, nil
@@ -368,6 +384,35 @@ func (p *panel) judge(ref config.Ref) (firstgood.Delegate[firstgood.Reply], erro
 		}
 		return firstgood.Reply{}, &firstgood.Error{Kind: failure.Kind, Reason: failure.Reason, Detail: failure.Detail, Status: failure.Status, Usage: spent, Err: result.Err}
 	})), nil
+}
+
+// bill is what the calls of judges have cost. It is safe for concurrent use.
+type bill struct {
+	file *config.File
+
+	mu       sync.Mutex
+	dollars  float64
+	priced   bool     // a delegate that was called has a price
+	unpriced []string // those that have none, each once
+}
+
+func (b *bill) add(calls []firstgood.Call) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range calls {
+		if c.Nested {
+			continue
+		}
+		ref, _ := b.file.Lookup(c.Delegate)
+		if d := ref.Delegate; d != nil && d.Price != nil {
+			b.priced = true
+			b.dollars += (float64(c.Usage.InputTokens)*d.Price.Input + float64(c.Usage.OutputTokens)*d.Price.Output) / 1e6
+			continue
+		}
+		if !slices.Contains(b.unpriced, c.Delegate) {
+			b.unpriced = append(b.unpriced, c.Delegate)
+		}
+	}
 }
 
 // counter tells how many cases are done: on a terminal in one line, else in a line for each tenth.
@@ -405,207 +450,4 @@ func namesOf(plans []*engine.Plan) []string {
 		}
 	}
 	return names
-}
-
-// evaluation is a report with what it is about.
-type evaluation struct {
-	path   string
-	rules  []string
-	judges []string
-	report judging.Report
-}
-
-// printText writes the report for people.
-func (e *evaluation) printText(out io.Writer) error {
-	var b strings.Builder
-	r := e.report
-	fmt.Fprintf(&b, "%s, weighed by %s\n", count(r.Cases, "case"), strings.Join(e.judges, ", "))
-	for _, rule := range e.rules {
-		fmt.Fprintf(&b, "  %s\n", rule)
-	}
-	fmt.Fprintln(&b)
-	e.printMatrix(&b, r.Matrix)
-	fmt.Fprintln(&b)
-	low, high := r.Matrix.Accuracy().Interval()
-	accuracy := r.Matrix.Accuracy().String()
-	if r.Matrix.Total() > 0 {
-		accuracy += fmt.Sprintf("  (95 %% confidence: %.1f to %.1f %%)", 100*low, 100*high)
-	}
-	rows := [][]string{
-		{"accuracy", accuracy},
-		{"catching bad replies", "precision " + r.Matrix.PrecisionBad().String(), "recall " + r.Matrix.RecallBad().String()},
-		{"passing good replies", "precision " + r.Matrix.PrecisionGood().String(), "recall " + r.Matrix.RecallGood().String()},
-		{"unparseable", r.UnparseableShare().String() + " answers"},
-		{"judge errors", count(len(r.Failed), "case")},
-	}
-	if n := r.Unjudged(); n > 0 {
-		rows = append(rows, []string{"not judged", count(n, "case")})
-	}
-	rows = append(rows,
-		[]string{"calls", fmt.Sprint(r.Calls)},
-		[]string{"tokens", fmt.Sprintf("%d in, %d out (%s)", r.Usage.InputTokens, r.Usage.OutputTokens, sourceOf(r.Usage))},
-		[]string{"cost", "unknown: the file has no prices"})
-	printParagraphs(&b, rows)
-	if r.Vote > 0 {
-		fmt.Fprintf(&b, "\nvotes, until one side leads by two, %d answers at most\n", r.Vote)
-		printParagraphs(&b, [][]string{
-			{"  answers a case", fmt.Sprintf("%.2f on average", r.MeanAnswers())},
-			{"  agreement", r.Agreement().String() + " votes with the majority of their case"},
-			{"  first answers alone", "accuracy " + r.First.Accuracy().String()},
-		})
-	}
-	if len(r.Wrong) > 0 {
-		fmt.Fprintln(&b, "\nwrong")
-		var wrong [][]string
-		for _, w := range r.Wrong {
-			row := []string{fmt.Sprintf("  %s:%d", e.path, w.Case.Line), "is " + string(labelOf(w.Case.Good)), "said " + string(w.Said)}
-			if r.Vote > 0 {
-				row = append(row, fmt.Sprintf("%d:%d", w.Votes.Good, w.Votes.Bad))
-			}
-			wrong = append(wrong, append(row, oneLine(w.Reason)))
-		}
-		printColumns(&b, wrong)
-	}
-	if len(r.Failed) > 0 {
-		fmt.Fprintln(&b, "\nno answer")
-		var failed [][]string
-		for _, w := range r.Failed {
-			failed = append(failed, []string{fmt.Sprintf("  %s:%d", e.path, w.Case.Line), oneLine(w.Err.Error())})
-		}
-		printColumns(&b, failed)
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
-}
-
-func (e *evaluation) printMatrix(b *strings.Builder, m judging.Matrix) {
-	head := []string{"", "said good", "said bad", "unparseable"}
-	rows := [][]string{matrixRow("good replies", m.Good), matrixRow("bad replies", m.Bad)}
-	if e.report.Vote > 0 {
-		head = append(head, "undecided")
-		rows[0] = append(rows[0], fmt.Sprint(m.Good.Undecided))
-		rows[1] = append(rows[1], fmt.Sprint(m.Bad.Undecided))
-	}
-	printColumns(b, append([][]string{head}, rows...))
-}
-
-func matrixRow(name string, r judging.Row) []string {
-	return []string{name, fmt.Sprint(r.Good), fmt.Sprint(r.Bad), fmt.Sprint(r.Unparseable)}
-}
-
-// printParagraphs aligns the first column alone.
-func printParagraphs(b *strings.Builder, rows [][]string) {
-	var joined [][]string
-	for _, row := range rows {
-		joined = append(joined, []string{row[0], strings.Join(row[1:], "; ")})
-	}
-	printColumns(b, joined)
-}
-
-// oneLine returns what a judge said so that it can neither break the line nor steer a terminal.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F || 0x80 <= r && r < 0xA0 {
-			return ' '
-		}
-		return r
-	}, text)
-	text, cut := firstgood.Excerpt(strings.Join(strings.Fields(text), " "), 200)
-	if cut {
-		text += "…"
-	}
-	return text
-}
-
-func labelOf(good bool) judging.Said {
-	if good {
-		return judging.Good
-	}
-	return judging.Bad
-}
-
-func sourceOf(u firstgood.Usage) firstgood.Source {
-	if u.Source == "" {
-		return firstgood.SourceUnknown
-	}
-	return u.Source
-}
-
-// evaluationDocument is what --json prints. Every field is always there, and no list is null. A share of nothing is null.
-type evaluationDocument struct {
-	Schema      int             `json:"schema"`
-	Judges      []string        `json:"judges"`
-	Rules       []string        `json:"rules"`
-	Interrupted bool            `json:"interrupted"`
-	Cases       int             `json:"cases"`
-	Judged      int             `json:"judged"`
-	Unjudged    int             `json:"unjudged"`
-	Matrix      judging.Matrix  `json:"matrix"`
-	Accuracy    judging.Share   `json:"accuracy"`
-	Interval    []float64       `json:"accuracy_95"`
-	Bad         sharesDocument  `json:"bad"`
-	Good        sharesDocument  `json:"good"`
-	Unparseable judging.Share   `json:"unparseable_share"`
-	Answers     int             `json:"answers"`
-	Calls       int             `json:"calls"`
-	Usage       firstgood.Usage `json:"usage"`
-	Cost        *float64        `json:"cost"`
-	Vote        *voteDocument   `json:"vote"`
-	Wrong       []wrongDocument `json:"wrong"`
-	Errors      []errorDocument `json:"judge_errors"`
-}
-
-type sharesDocument struct {
-	Precision judging.Share `json:"precision"`
-	Recall    judging.Share `json:"recall"`
-}
-
-type voteDocument struct {
-	Most          int            `json:"most"`
-	MeanAnswers   float64        `json:"mean_answers"`
-	Agreement     judging.Share  `json:"agreement"`
-	First         judging.Matrix `json:"first_answers"`
-	FirstAccuracy judging.Share  `json:"first_accuracy"`
-}
-
-type wrongDocument struct {
-	Line     int           `json:"line"`
-	Expected judging.Said  `json:"expected"`
-	Said     judging.Said  `json:"said"`
-	Reason   string        `json:"reason"`
-	Votes    judging.Votes `json:"votes"`
-}
-
-type errorDocument struct {
-	Line   int    `json:"line"`
-	Kind   string `json:"kind"`
-	Reason string `json:"reason"`
-}
-
-func (e *evaluation) printJSON(out io.Writer, interrupted bool) error {
-	r := e.report
-	low, high := r.Matrix.Accuracy().Interval()
-	doc := evaluationDocument{
-		Schema: 1, Judges: e.judges, Rules: e.rules, Interrupted: interrupted,
-		Cases: r.Cases, Judged: r.Matrix.Total(), Unjudged: r.Unjudged(),
-		Matrix: r.Matrix, Accuracy: r.Matrix.Accuracy(), Interval: []float64{low, high},
-		Bad:         sharesDocument{r.Matrix.PrecisionBad(), r.Matrix.RecallBad()},
-		Good:        sharesDocument{r.Matrix.PrecisionGood(), r.Matrix.RecallGood()},
-		Unparseable: r.UnparseableShare(), Answers: r.Answers, Calls: r.Calls,
-		Usage: firstgood.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, Source: sourceOf(r.Usage)},
-		Wrong: []wrongDocument{}, Errors: []errorDocument{},
-	}
-	if r.Vote > 0 {
-		doc.Vote = &voteDocument{r.Vote, r.MeanAnswers(), r.Agreement(), r.First, r.First.Accuracy()}
-	}
-	for _, w := range r.Wrong {
-		doc.Wrong = append(doc.Wrong, wrongDocument{w.Case.Line, labelOf(w.Case.Good), w.Said, w.Reason, w.Votes})
-	}
-	for _, w := range r.Failed {
-		failure := firstgood.FailureOf("", 0, w.Err)
-		doc.Errors = append(doc.Errors, errorDocument{w.Case.Line, string(failure.Kind), failure.Reason})
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(doc)
 }

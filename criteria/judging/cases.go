@@ -31,14 +31,16 @@ const (
 // reply, which are strings, and good, which is true or false. Lines of white space alone are passed over. There is at
 // least one case when the error is nil. The error has a line for each fault, `name:line: …`, of which the first 20
 // are named; or it is that of in.
-func ReadCases(name string, in io.Reader) ([]Case, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxSize+1))
+func ReadCases(name string, in io.Reader) ([]Case, error) { return readCases(name, in, MaxSize) }
+
+func readCases(name string, in io.Reader, most int) ([]Case, error) {
+	data, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
-	case len(data) > MaxSize:
-		line := 1 + bytes.Count(data[:MaxSize], []byte("\n"))
-		return nil, fmt.Errorf("%s:%d: the file goes beyond 64 MiB here; make several files of it", name, line)
+	case len(data) > most:
+		line := 1 + bytes.Count(data[:most], []byte("\n"))
+		return nil, fmt.Errorf("%s:%d: the file goes beyond %d MiB here; make several files of it", name, line, most>>20)
 	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
 		return nil, fmt.Errorf("%s:1: the file is in UTF-16; save it as UTF-8", name)
 	case bytes.HasPrefix(data, []byte(byteOrderMark)):

@@ -65,13 +65,14 @@ func TestReadCases_NamesTheFirstTwenty(t *testing.T) {
 }
 
 func TestReadCases_TooLarge(t *testing.T) {
-	page := bytes.Repeat([]byte("x"), MaxSize)
+	const most = 1 << 20
+	page := bytes.Repeat([]byte("x"), most)
 	page[10], page[20] = '\n', '\n'
-	if _, err := ReadCases("c", bytes.NewReader(page)); err == nil || !strings.HasPrefix(err.Error(), "c:1: the line is not JSON") {
-		t.Errorf("64 MiB: got %v", err)
+	if _, err := readCases("c", bytes.NewReader(page), most); err == nil || !strings.HasPrefix(err.Error(), "c:1: the line is not JSON") {
+		t.Errorf("1 MiB: got %v", err)
 	}
-	_, err := ReadCases("c", io.MultiReader(bytes.NewReader(page), strings.NewReader("x"), iotest.ErrReader(errors.New("it read on"))))
-	if err == nil || err.Error() != "c:3: the file goes beyond 64 MiB here; make several files of it" {
+	_, err := readCases("c", io.MultiReader(bytes.NewReader(page), strings.NewReader("x"), iotest.ErrReader(errors.New("it read on"))), most)
+	if err == nil || err.Error() != "c:3: the file goes beyond 1 MiB here; make several files of it" {
 		t.Errorf("more: got %v", err)
 	}
 }
