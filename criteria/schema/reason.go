@@ -40,17 +40,25 @@ func (f failure) String() string {
 
 // byPlace orders failures by their place: what is outside first, and indexes by their number.
 func byPlace(a, b failure) int {
-	return cmp.Or(slices.CompareFunc(a.path, b.path, func(a, b string) int {
-		if a == b {
-			return 0
-		}
-		i, err1 := strconv.Atoi(a)
-		j, err2 := strconv.Atoi(b)
-		if err1 == nil && err2 == nil {
-			return cmp.Compare(i, j)
-		}
-		return strings.Compare(a, b)
-	}), strings.Compare(a.message, b.message))
+	return cmp.Or(slices.CompareFunc(a.path, b.path, byKey), strings.Compare(a.message, b.message))
+}
+
+// byKey orders numbers before names. A key can be either, and "1" is not "01".
+func byKey(a, b string) int {
+	if a == b {
+		return 0
+	}
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	switch {
+	case errA == nil && errB == nil:
+		return cmp.Or(cmp.Compare(i, j), strings.Compare(a, b))
+	case errA == nil:
+		return -1
+	case errB == nil:
+		return 1
+	}
+	return strings.Compare(a, b)
 }
 
 // reason says why a value does not fit. Its error is that the schema turned out to have no end.

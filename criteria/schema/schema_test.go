@@ -79,6 +79,8 @@ var cases = []struct{ schema, text, want string }{
 	{`{"minProperties": 1}`, `{}`, "at the top: minProperties: got 0, want 1"},
 	{`{"maxProperties": 1}`, `{"a": 1, "b": 2}`, "at the top: maxProperties: got 2, want 1"},
 	{`{"minLength": 1}`, `""`, "at the top: minLength: got 0, want 1"},
+	{`{"additionalProperties": false, "patternProperties": {"": {"type": "null"}}}`, `{"1a": 1, "9": 1, "10": 1}`, "at /9: got number, want null; at /10: got number, want null; at /1a: got number, want null"},
+	{`{"additionalProperties": {"type": "null"}}`, `{"1": 1, "01": 1}`, "at /01: got number, want null; at /1: got number, want null"},
 	{`{"const": {"a": 1.0}}`, `{"a": 1}`, fits},
 	{`{"const": 5}`, `6`, "at the top: got 6, want 5"},
 	{`{"const": [1]}`, `{}`, "at the top: got an object, want a list"},
