@@ -349,17 +349,18 @@ func (a *attempt[R]) expire() {
 // giveWay is called when what is left of the run is kept for those still to come. It ends the judgement too.
 func (a *attempt[R]) giveWay() {
 	r := a.run
-	err := timeoutError(r.in.plan.End(a.i), "no reply")
+	r.mu.Lock()
+	if r.closed || a.stage >= settled {
+		r.mu.Unlock()
+		return
+	}
+	had, judged := r.began+r.in.plan.End(a.i)-r.calls[a.call].Started, a.stage == judging
+	r.mu.Unlock()
+	err := timeoutError(had.Round(time.Millisecond), "no reply")
 	failure := firstgood.FailureOf(r.in.slots[a.i].name(), a.i, err)
 	failure.Detail = fmt.Sprintf("%v of the run's %v is kept for each delegate still to come", r.in.cfg.Reserve, r.in.cfg.Timeout)
-	r.mu.Lock()
-	late := r.closed || a.stage >= settled
-	if !late && a.stage == judging {
+	if judged {
 		failure.Kind, failure.Reason = firstgood.KindJudgeError, "no verdict in time"
-	}
-	r.mu.Unlock()
-	if late {
-		return
 	}
 	fatal := r.in.stop(&failure)
 	r.mu.Lock()

@@ -25,7 +25,7 @@ func TestS17_AFloorIsKeptForThoseStillToCome(t *testing.T) {
 		out, err := h.run(t, in)
 		won(t, out, err, "quick", "4")
 		equal(t, "elapsed", time.Since(start), 9*time.Second)
-		equal(t, "history", told(out.History), []string{"0 hung: timeout: no reply within 4s", "1 hung too: timeout: no reply within 7s"})
+		equal(t, "history", told(out.History), []string{"0 hung: timeout: no reply within 4s", "1 hung too: timeout: no reply within 3s"})
 		equal(t, "attempts", out.Attempts, 3)
 	})
 	inBubble(t, "a judgement gives way too", func(t *testing.T) {

@@ -126,16 +126,15 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 	if err != nil {
 		return err
 	}
-	made, err := engine.New(engine.Config{File: file})
+	judges, err := newPanel(file)
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	panel := panel{engine: made, judges: map[string]*engine.Bound{}}
-	weigh, err := panel.criteria(rules)
+	weigh, err := judges.criteria(rules)
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	for _, judge := range panel.judges {
+	for _, judge := range judges.bound {
 		common.say(t, judge.Warnings)
 	}
 	view := &counter{out: t.err, total: len(cases), live: isTerminal(t.err), silent: f.quiet}
@@ -146,13 +145,13 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 		return &exit{exitProgram, err}
 	}
 	plan := engine.PlanOf(config.Ref{Name: rules.Name, Instance: rules})
-	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report, bill: &panel.bill}
+	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report, bill: &judges.bill}
 	if f.json {
 		err = shown.printJSON(t.out, stopped)
 	} else {
 		err = shown.printText(t.out)
 	}
-	for _, judge := range panel.judges {
+	for _, judge := range judges.bound {
 		drain(judge)
 	}
 	switch {
@@ -292,7 +291,7 @@ func readCases(ctx context.Context, t terminal, path string) ([]judging.Case, er
 // panel makes judges of what a file names.
 type panel struct {
 	engine *engine.Engine
-	judges map[string]*engine.Bound // by name, which no two share
+	bound  map[string]*engine.Bound // by name, which no two share
 	bill   bill
 }
 
@@ -302,7 +301,7 @@ func newPanel(file *config.File) (*panel, error) {
 	healthless := *file
 	healthless.Health = nil
 	made, err := engine.New(engine.Config{File: &healthless})
-	return &panel{engine: made, judges: map[string]*engine.Bound{}, bill: bill{file: file}}, err
+	return &panel{engine: made, bound: map[string]*engine.Bound{}, bill: bill{file: file}}, err
 }
 
 func (p *panel) criteria(in *config.Instance) (firstgood.Criteria[firstgood.Reply], error) {
@@ -361,13 +360,13 @@ func (p *panel) rule(c *config.Criterion) (criteria.Rule, error) {
 
 // judge returns what ref names as a judge. Each of its calls is a run of its own.
 func (p *panel) judge(ref config.Ref) (firstgood.Delegate[firstgood.Reply], error) {
-	bound, ok := p.judges[ref.Name]
+	bound, ok := p.bound[ref.Name]
 	if !ok {
 		var err error
 		if bound, err = p.engine.Bind(ref, 0); err != nil {
 			return nil, err
 		}
-		p.judges[ref.Name] = bound
+		p.bound[ref.Name] = bound
 	}
 	return judging.Overhear(firstgood.Func(ref.Name, func(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 		result := bound.Run(ctx, brief, nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -274,7 +275,7 @@ func (f *runFlags) load(t terminal) (*config.File, error) {
 		}
 		return nil, &exit{exitUsage, problems}
 	}
-	f.say(t, problems)
+	f.say(t, slices.DeleteFunc(problems, func(p config.Problem) bool { return p.Severity == config.SeverityNote })) // check tells those
 	return file, nil
 }
 
