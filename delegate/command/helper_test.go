@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -109,7 +110,7 @@ func build(t testing.TB, c Config) *Delegate {
 // failure returns the failure that err is, which must be an *firstgood.Error.
 func failure(t *testing.T, err error) firstgood.Failure {
 	t.Helper()
-	if _, ok := err.(*firstgood.Error); !ok {
+	if _, ok := errors.AsType[*firstgood.Error](err); !ok {
 		t.Fatalf("got error %v of type %T, want an *firstgood.Error", err, err)
 	}
 	return firstgood.FailureOf("d", 0, err)
@@ -160,7 +161,7 @@ func stubborn(t *testing.T) (Config, <-chan net.Conn) {
 func wantDead(t *testing.T, conn net.Conn) {
 	t.Helper()
 	_, err := io.Copy(io.Discard, conn)
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the program is still alive")
 	}
 	_ = conn.Close()

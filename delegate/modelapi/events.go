@@ -32,7 +32,7 @@ func (s *events) next() (event, error) {
 	lines := 0
 	for {
 		line, err := s.readLine()
-		if err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || lines > 0)) {
+		if unfinished := len(line) > 0 || lines > 0; err != nil && (!unfinished || !errors.Is(err, io.EOF)) {
 			return event{}, err
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))

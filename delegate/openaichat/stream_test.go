@@ -243,7 +243,9 @@ func TestS40_IdempotencyKey(t *testing.T) {
 			d := open("busy", config)
 			for _, key := range []string{"", "k-1"} {
 				keys = nil
-				timed(t, d, context.WithValue(t.Context(), firstgood.IdempotencyKeyContext{}, key))
+				if f, _ := timed(t, d, context.WithValue(t.Context(), firstgood.IdempotencyKeyContext{}, key)); f.Status != 503 {
+					t.Errorf("got %v", f)
+				}
 				if config.Headers != nil {
 					key = "mine"
 				}
