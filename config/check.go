@@ -7,20 +7,19 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Check says what is wrong with the expression of a [RuleExpr] or the schema of a [RuleSchema], which this package
 // does not read; nil for nothing. It is asked about each that a file or a setting holds, on the caller's goroutine, must
-// not keep the criterion, and should leave rules that it does not know alone. It may read the SchemaFile. An error of
+// not change or keep the criterion, and gives nil for rules that it does not know. It may read the SchemaFile. An error of
 // type *[SourceError] is reported at the place that it names, any other at the start of the rule.
 type Check func(*Criterion) error
 
 // SourceError is a fault in an expression or a schema whose place is known.
 type SourceError struct {
-	Offset  int    // in an expression: where, in characters from its start, from 0
-	Pointer string // in a schema: a JSON pointer to what is wrong, "" for the whole
-	Err     error  // must not be nil
+	Line, Column int    // in an expression: where, both from 1, the column in characters
+	Pointer      string // in a schema: a JSON pointer to what is wrong, "" for the whole
+	Err          error  // what is wrong, without the place; must not be nil
 }
 
 func (e *SourceError) Error() string { return e.Err.Error() }
@@ -40,12 +39,16 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		case c.SchemaFile == "":
 			what = "the schema"
 		case errors.Is(err, fs.ErrNotExist):
-			r.errorf(n, path, "there is no file %s; a path begins at the folder of the file that names it", quote(c.SchemaFile))
+			from := "the folder of the file that names it"
+			if r.origin {
+				from = "the folder where the program was started"
+			}
+			r.errorf(n, path, "there is no file %s; a path begins at %s", quote(c.SchemaFile), from)
 			return
 		}
 		pos, where := n.pos, ""
 		if at, ok := errors.AsType[*SourceError](err); ok && c.Rule == RuleExpr {
-			pos, where = r.inExpr(n, at.Offset)
+			pos, where = r.inExpr(n, at.Line, at.Column)
 		} else if ok {
 			pos, path, where = inSchema(n, path, at.Pointer)
 		}
@@ -54,19 +57,21 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 	}
 }
 
-// inExpr returns the position of a character of the expression n, or, where the source does not show it, that of n and
-// the place in words.
-func (r *reading) inExpr(n *node, offset int) (Pos, string) {
-	runes := []rune(n.text)
-	before := string(runes[:min(max(offset, 0), len(runes))])
+// inExpr returns the position of a place in the expression n, or, where the source does not show it, that of n and the
+// place in words.
+func (r *reading) inExpr(n *node, line, column int) (Pos, string) {
+	lines := strings.SplitAfter(n.text, "\n")
+	line = min(max(line, 1), len(lines))
+	at := []rune(strings.TrimSuffix(lines[line-1], "\n"))
+	column = min(max(column, 1), len(at)+1)
+	before := strings.Join(lines[:line-1], "") + string(at[:column-1])
 	if pos, ok := r.find(n, len(before)); ok {
 		return pos, ""
 	}
-	column := strconv.Itoa(1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]))
-	if line := 1 + strings.Count(before, "\n"); line > 1 {
-		return n.pos, fmt.Sprintf(" in its line %d, column %s", line, column)
+	if line > 1 {
+		return n.pos, fmt.Sprintf(" in its line %d, column %d", line, column)
 	}
-	return n.pos, " in its column " + column
+	return n.pos, fmt.Sprintf(" in its column %d", column)
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")

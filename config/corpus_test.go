@@ -12,13 +12,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected messages in testdata")
 
-// broken returns the files of testdata: name to content, and what is said about each.
+// broken returns the files of testdata: name to content, and what is said about each. What is said about those in checks
+// needs the check faults.
 func broken(t testing.TB) (paths []string, archives []*archive) {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
+	checked, alsoErr := filepath.Glob("testdata/checks/*.txtar")
+	if err := errors.Join(err, alsoErr); err != nil || len(paths) == 0 || len(checked) == 0 {
 		t.Fatalf("no testdata: %v", err)
 	}
+	paths = append(paths, checked...)
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -89,7 +92,8 @@ func faults(c *Criterion) error {
 	before, _, found := strings.Cut(c.Expr, "WRONG")
 	switch {
 	case found:
-		return &SourceError{Offset: len([]rune(before)), Err: wrong}
+		start := strings.LastIndexByte(before, '\n') + 1
+		return &SourceError{Line: 1 + strings.Count(before, "\n"), Column: 1 + len([]rune(before[start:])), Err: wrong}
 	case c.Expr == "SOMEHOW":
 		return wrong
 	case strings.Contains(c.SchemaFile, "missing"):
