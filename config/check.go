@@ -36,15 +36,15 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		switch {
 		case c.Rule == RuleExpr:
 			what = "the expression"
-		case c.SchemaFile == "":
-			what = "the schema"
-		case errors.Is(err, fs.ErrNotExist):
+		case c.SchemaFile != "" && isMissing(err, c.SchemaFile):
 			from := "the folder of the file that names it"
 			if r.origin {
 				from = "the folder where the program was started"
 			}
 			r.errorf(n, path, "there is no file %s; a path begins at %s", quote(c.SchemaFile), from)
 			return
+		case strings.HasPrefix(err.Error(), c.SchemaFile): // it names the file, or there is none
+			what = "the schema"
 		}
 		pos, where := n.pos, ""
 		if at, ok := errors.AsType[*SourceError](err); ok && c.Rule == RuleExpr {
@@ -55,6 +55,12 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		r.report(SeverityError, pos, path, "%s is wrong%s: %s", what, where, oneLine(err.Error()))
 		return
 	}
+}
+
+// isMissing reports whether err says that there is no file of that path, and not one that it refers to.
+func isMissing(err error, path string) bool {
+	at, ok := errors.AsType[*fs.PathError](err)
+	return ok && at.Path == path && errors.Is(at, fs.ErrNotExist)
 }
 
 // inExpr returns the position of a place in the expression n, or, where the source does not show it, that of n and the

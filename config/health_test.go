@@ -118,7 +118,7 @@ delegates:
   c: {anthropic: {model: m, api_key: "${KEY}"}}
 `)
 	a, b, c := f.Delegates[0].Spec.(*Anthropic), f.Delegates[1].Spec.(*Anthropic), f.Delegates[2].Spec.(*Anthropic)
-	if a.Model.String() != "claude-x" || a.MaxTokens != 4096 || !a.BaseURL.IsZero() || a.APIKeyEnv != "" || !a.APIKey.IsZero() || a.Params != nil {
+	if a.Model.String() != "claude-x" || a.MaxTokens != 0 || !a.BaseURL.IsZero() || a.APIKeyEnv != "" || !a.APIKey.IsZero() || a.Params != nil {
 		t.Errorf("a %+v", a)
 	}
 	if b.BaseURL.String() != "https://example.com/anthropic/" || b.APIKeyEnv != "KEY" || b.System.String() != "Be brief." || b.MaxTokens != 100 ||
