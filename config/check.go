@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Check says what is wrong with the expression of a [RuleExpr] or the schema of a [RuleSchema], which this package
@@ -17,9 +18,9 @@ type Check func(*Criterion) error
 
 // SourceError is a fault in an expression or a schema whose place is known.
 type SourceError struct {
-	Line, Column int    // in an expression: where, both from 1, the column in characters
-	Pointer      string // in a schema: a JSON pointer to what is wrong, "" for the whole
-	Err          error  // what is wrong, without the place; must not be nil
+	Offset  int    // in an expression: how many characters stand before it
+	Pointer string // in a schema: a JSON pointer to what is wrong, "" for the whole
+	Err     error  // what is wrong, without the place; must not be nil
 }
 
 func (e *SourceError) Error() string { return e.Err.Error() }
@@ -48,7 +49,7 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		}
 		pos, where := n.pos, ""
 		if at, ok := errors.AsType[*SourceError](err); ok && c.Rule == RuleExpr {
-			pos, where = r.inExpr(n, at.Line, at.Column)
+			pos, where = r.inExpr(n, at.Offset)
 		} else if ok {
 			pos, path, where = inSchema(n, path, at.Pointer)
 		}
@@ -63,18 +64,16 @@ func isMissing(err error, path string) bool {
 	return ok && at.Path == path && errors.Is(at, fs.ErrNotExist)
 }
 
-// inExpr returns the position of a place in the expression n, or, where the source does not show it, that of n and the
-// place in words.
-func (r *reading) inExpr(n *node, line, column int) (Pos, string) {
-	lines := strings.SplitAfter(n.text, "\n")
-	line = min(max(line, 1), len(lines))
-	at := []rune(strings.TrimSuffix(lines[line-1], "\n"))
-	column = min(max(column, 1), len(at)+1)
-	before := strings.Join(lines[:line-1], "") + string(at[:column-1])
+// inExpr returns the position of a character of the expression n, or, where the source does not show it, that of n and
+// the place in words.
+func (r *reading) inExpr(n *node, offset int) (Pos, string) {
+	runes := []rune(n.text)
+	before := string(runes[:min(max(offset, 0), len(runes))])
 	if pos, ok := r.find(n, len(before)); ok {
 		return pos, ""
 	}
-	if line > 1 {
+	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	if line := 1 + strings.Count(before, "\n"); line > 1 {
 		return n.pos, fmt.Sprintf(" in its line %d, column %d", line, column)
 	}
 	return n.pos, fmt.Sprintf(" in its column %d", column)

@@ -124,7 +124,7 @@ func TestChecksTakeTurns(t *testing.T) {
 	}
 	broken := errors.New("broken " + strings.Repeat("x", 400))
 	text := "delegates: {a: {openai: {model: m}}}\npatterns: {p: {pattern: race, with: {candidates: [a]}, config: {failure_criteria: {expr: x}}}}\n"
-	_, problems := Parse("f", []byte(text), Kinds(), check("one", nil), check("two", &SourceError{Line: 9, Column: 900, Err: broken}), check("three", nil))
+	_, problems := Parse("f", []byte(text), Kinds(), check("one", nil), check("two", &SourceError{Offset: 900, Err: broken}), check("three", nil))
 	if strings.Join(asked, " ") != "one two" || len(problems) != 1 || problems[0].Pos.Column != 91 || len(problems[0].Message) > 500 {
 		t.Errorf("asked %v, problems %v", asked, problems)
 	}

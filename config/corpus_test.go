@@ -92,8 +92,7 @@ func faults(c *Criterion) error {
 	before, _, found := strings.Cut(c.Expr, "WRONG")
 	switch {
 	case found:
-		start := strings.LastIndexByte(before, '\n') + 1
-		return &SourceError{Line: 1 + strings.Count(before, "\n"), Column: 1 + len([]rune(before[start:])), Err: wrong}
+		return &SourceError{Offset: len([]rune(before)), Err: wrong}
 	case c.Expr == "SOMEHOW":
 		return wrong
 	case strings.Contains(c.SchemaFile, "missing"):

@@ -48,7 +48,7 @@ func ExampleMap() {
 func ExampleCheck() {
 	check := func(c *config.Criterion) error {
 		if before, _, found := strings.Cut(c.Expr, "=>"); found {
-			return &config.SourceError{Line: 1, Column: len(before) + 1, Err: errors.New("there is no operator =>; write >=")}
+			return &config.SourceError{Offset: len([]rune(before)), Err: errors.New("there is no operator =>; write >=")}
 		}
 		return nil
 	}
