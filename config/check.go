@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
@@ -33,27 +34,33 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		if err == nil {
 			continue
 		}
-		what := "the schema " + quote(c.SchemaFile)
-		switch {
-		case c.Rule == RuleExpr:
-			what = "the expression"
-		case c.SchemaFile != "" && isMissing(err, c.SchemaFile):
+		said := oneLine(err.Error())
+		if c.SchemaFile != "" && isMissing(err, c.SchemaFile) {
 			from := "the folder of the file that names it"
 			if r.origin {
 				from = "the folder where the program was started"
 			}
 			r.errorf(n, path, "there is no file %s; a path begins at %s", quote(c.SchemaFile), from)
 			return
-		case strings.HasPrefix(err.Error(), c.SchemaFile): // it names the file, or there is none
-			what = "the schema"
 		}
 		pos, where := n.pos, ""
-		if at, ok := errors.AsType[*SourceError](err); ok && c.Rule == RuleExpr {
+		at, placed := errors.AsType[*SourceError](err)
+		switch {
+		case placed && c.Rule == RuleExpr:
 			pos, where = r.inExpr(n, at.Offset)
-		} else if ok {
+		case placed:
 			pos, path, where = inSchema(n, path, at.Pointer)
 		}
-		r.report(SeverityError, pos, path, "%s is wrong%s: %s", what, where, oneLine(err.Error()))
+		switch {
+		case c.Rule == RuleExpr:
+			r.report(SeverityError, pos, path, "the expression is wrong%s: %s", where, said)
+		case strings.HasPrefix(said, "schema") && where == "": // it says itself which
+			r.report(SeverityError, pos, path, "the %s", said)
+		case c.SchemaFile == "":
+			r.report(SeverityError, pos, path, "the schema is wrong%s: %s", where, said)
+		default:
+			r.report(SeverityError, pos, path, "the schema %s is wrong%s: %s", quote(c.SchemaFile), where, said)
+		}
 		return
 	}
 }
@@ -61,7 +68,11 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 // isMissing reports whether err says that there is no file of that path, and not one that it refers to.
 func isMissing(err error, path string) bool {
 	at, ok := errors.AsType[*fs.PathError](err)
-	return ok && at.Path == path && errors.Is(at, fs.ErrNotExist)
+	if !ok || !errors.Is(at, fs.ErrNotExist) {
+		return false
+	}
+	whole, err := filepath.Abs(path)
+	return at.Path == path || err == nil && at.Path == whole
 }
 
 // inExpr returns the position of a character of the expression n, or, where the source does not show it, that of n and

@@ -87,7 +87,10 @@ patterns:
 		if c.SchemaFile == "" {
 			return nil
 		}
-		_, err := os.ReadFile(c.SchemaFile)
+		whole, err := filepath.Abs(c.SchemaFile)
+		if err == nil {
+			_, err = os.ReadFile(whole)
+		}
 		return err
 	}
 	f, problems := Load(path, Kinds(), check)

@@ -100,7 +100,7 @@ func faults(c *Criterion) error {
 	case c.SchemaFile == "refers.json":
 		return &fs.PathError{Op: "open", Path: "other.json", Err: fs.ErrNotExist}
 	case c.SchemaFile == "named.json":
-		return errors.New("named.json:3:1: this is no JSON")
+		return errors.New("schema named.json:3:1: this is no JSON")
 	case strings.Contains(c.SchemaFile, "wrong"):
 		return &SourceError{Pointer: "/properties", Err: wrong}
 	case strings.Contains(string(c.Schema), "objekt"):
