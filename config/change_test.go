@@ -221,6 +221,10 @@ func TestChangeOfWhatARunMayTake(t *testing.T) {
 	if c = change(slow, "stop_on", "auth"); c.AdvanceOn != nil || len(c.StopOn) != 1 {
 		t.Errorf("slow %+v", c)
 	}
+	stopping := parsed(t, "delegates: {a: {openai: {model: m}}}\npatterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {stop_on: [auth]}}}\n")
+	if in, problems := stopping.Change(stopping.Instances[0], nil, []Setting{{"--set advance_on", "advance_on", "timeout"}}); len(problems) > 0 || in.Config.StopOn != nil || len(in.Config.AdvanceOn) != 1 {
+		t.Errorf("stopping %+v, %v", in, problems)
+	}
 	if _, problems := f.Change(slow, nil, []Setting{{"--set stop_on", "stop_on", "auth"}, {"--set advance_on", "advance_on", "timeout"}}); !problems.Failed() {
 		t.Error("both from outside were taken")
 	}

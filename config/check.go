@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,15 +13,15 @@ import (
 
 // Check says what is wrong with the expression of a [RuleExpr] or the schema of a [RuleSchema], which this package
 // does not read; nil for nothing. It is asked about each that a file or a setting holds, on the caller's goroutine, must
-// not keep the criterion, and should leave rules that it does not know alone. It may read the SchemaFile. An error of
+// not change or keep the criterion, and gives nil for rules that it does not know. It may read the SchemaFile. An error of
 // type *[SourceError] is reported at the place that it names, any other at the start of the rule.
 type Check func(*Criterion) error
 
 // SourceError is a fault in an expression or a schema whose place is known.
 type SourceError struct {
-	Offset  int    // in an expression: where, in characters from its start, from 0
+	Offset  int    // in an expression: how many characters stand before it
 	Pointer string // in a schema: a JSON pointer to what is wrong, "" for the whole
-	Err     error  // must not be nil
+	Err     error  // what is wrong, without the place; must not be nil
 }
 
 func (e *SourceError) Error() string { return e.Err.Error() }
@@ -33,25 +34,45 @@ func (r *reading) check(c *Criterion, n *node, path string) {
 		if err == nil {
 			continue
 		}
-		what := "the schema " + quote(c.SchemaFile)
-		switch {
-		case c.Rule == RuleExpr:
-			what = "the expression"
-		case c.SchemaFile == "":
-			what = "the schema"
-		case errors.Is(err, fs.ErrNotExist):
-			r.errorf(n, path, "there is no file %s; a path begins at the folder of the file that names it", quote(c.SchemaFile))
+		said := oneLine(err.Error())
+		if c.SchemaFile != "" && isMissing(err, c.SchemaFile) {
+			from := "the folder of the file that names it"
+			if r.origin {
+				from = "the folder where the program was started"
+			}
+			r.errorf(n, path, "there is no file %s; a path begins at %s", quote(c.SchemaFile), from)
 			return
 		}
 		pos, where := n.pos, ""
-		if at, ok := errors.AsType[*SourceError](err); ok && c.Rule == RuleExpr {
+		at, placed := errors.AsType[*SourceError](err)
+		switch {
+		case placed && c.Rule == RuleExpr:
 			pos, where = r.inExpr(n, at.Offset)
-		} else if ok {
+		case placed:
 			pos, path, where = inSchema(n, path, at.Pointer)
 		}
-		r.report(SeverityError, pos, path, "%s is wrong%s: %s", what, where, oneLine(err.Error()))
+		switch {
+		case c.Rule == RuleExpr:
+			r.report(SeverityError, pos, path, "the expression is wrong%s: %s", where, said)
+		case strings.HasPrefix(said, "schema") && where == "": // it says itself which
+			r.report(SeverityError, pos, path, "the %s", said)
+		case c.SchemaFile == "":
+			r.report(SeverityError, pos, path, "the schema is wrong%s: %s", where, said)
+		default:
+			r.report(SeverityError, pos, path, "the schema %s is wrong%s: %s", quote(c.SchemaFile), where, said)
+		}
 		return
 	}
+}
+
+// isMissing reports whether err says that there is no file of that path, and not one that it refers to.
+func isMissing(err error, path string) bool {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(at, fs.ErrNotExist) {
+		return false
+	}
+	whole, err := filepath.Abs(path)
+	return at.Path == path || err == nil && at.Path == whole
 }
 
 // inExpr returns the position of a character of the expression n, or, where the source does not show it, that of n and
@@ -62,11 +83,11 @@ func (r *reading) inExpr(n *node, offset int) (Pos, string) {
 	if pos, ok := r.find(n, len(before)); ok {
 		return pos, ""
 	}
-	column := strconv.Itoa(1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]))
+	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 	if line := 1 + strings.Count(before, "\n"); line > 1 {
-		return n.pos, fmt.Sprintf(" in its line %d, column %s", line, column)
+		return n.pos, fmt.Sprintf(" in its line %d, column %d", line, column)
 	}
-	return n.pos, " in its column " + column
+	return n.pos, fmt.Sprintf(" in its column %d", column)
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")

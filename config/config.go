@@ -241,6 +241,7 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 	d.texts = r.texts
 	r.oneKind(m, given, names)
 	r.pace(m, d)
+	r.streamOptions(m, d)
 	r.unsafeRetries(m, d)
 	return d
 }
@@ -272,6 +273,18 @@ func (r *reading) pace(m *Map, d *Delegate) {
 		case d.Timeout > 0 && limit.span >= d.Timeout:
 			m.reportf(SeverityNote, limit.key, "%s, %v, is not below the attempt's timeout, %v, which comes first", limit.key, limit.span, d.Timeout)
 		}
+	}
+}
+
+// streamOptions checks a parameter that an endpoint takes only for a stream.
+func (r *reading) streamOptions(m *Map, d *Delegate) {
+	spec, ok := d.Spec.(*OpenAI)
+	if !ok || d.FirstToken > 0 || d.Idle > 0 {
+		return
+	}
+	if _, given := spec.Params["stream_options"]; given {
+		e := m.node.entry(d.Kind).value.entry("params").value.entry("stream_options")
+		r.report(SeverityError, e.pos, step(step(m.at(d.Kind), "params"), e.key), "the endpoint is asked for a stream only where first_token or idle is set; set one, or remove it")
 	}
 }
 

@@ -12,13 +12,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected messages in testdata")
 
-// broken returns the files of testdata: name to content, and what is said about each.
+// broken returns the files of testdata: name to content, and what is said about each. What is said about those in checks
+// needs the check faults.
 func broken(t testing.TB) (paths []string, archives []*archive) {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
+	checked, alsoErr := filepath.Glob("testdata/checks/*.txtar")
+	if err := errors.Join(err, alsoErr); err != nil || len(paths) == 0 || len(checked) == 0 {
 		t.Fatalf("no testdata: %v", err)
 	}
+	paths = append(paths, checked...)
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -94,6 +97,10 @@ func faults(c *Criterion) error {
 		return wrong
 	case strings.Contains(c.SchemaFile, "missing"):
 		return &fs.PathError{Op: "open", Path: c.SchemaFile, Err: fs.ErrNotExist}
+	case c.SchemaFile == "refers.json":
+		return &fs.PathError{Op: "open", Path: "other.json", Err: fs.ErrNotExist}
+	case c.SchemaFile == "named.json":
+		return errors.New("schema named.json:3:1: this is no JSON")
 	case strings.Contains(c.SchemaFile, "wrong"):
 		return &SourceError{Pointer: "/properties", Err: wrong}
 	case strings.Contains(string(c.Schema), "objekt"):

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -71,7 +72,7 @@ func (m *Map) jsonSchema(key string, c *Criterion) {
 		return
 	default:
 		c.SchemaFile = filepath.FromSlash(n.text)
-		if !m.r.origin && !filepath.IsAbs(c.SchemaFile) {
+		if !m.r.origin && !filepath.IsAbs(c.SchemaFile) && !os.IsPathSeparator(c.SchemaFile[0]) {
 			c.SchemaFile = filepath.Join(filepath.Dir(m.r.name), c.SchemaFile)
 		}
 	}

@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/firstgood/firstgood/config"
 )
@@ -40,6 +42,21 @@ func ExampleMap() {
 	words, err := file.Delegates[0].Spec.(parrot).Words.Expand(os.LookupEnv)
 	fmt.Println(words, err)
 	// Output: hello <nil>
+}
+
+// A check that tells where in an expression the fault is.
+func ExampleCheck() {
+	check := func(c *config.Criterion) error {
+		if before, _, found := strings.Cut(c.Expr, "=>"); found {
+			return &config.SourceError{Offset: len([]rune(before)), Err: errors.New("there is no operator =>; write >=")}
+		}
+		return nil
+	}
+	data := []byte("delegates: {a: {openai: {model: m}}}\n" +
+		"patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {acceptance_criteria: {expr: 'len(reply.text) => 5'}}}}\n")
+	_, problems := config.Parse("f", data, config.Kinds(), check)
+	fmt.Println(problems)
+	// Output: f:2:115: patterns.p.config.acceptance_criteria.expr: the expression is wrong: there is no operator =>; write >=
 }
 
 // A race that is in no file, of delegates that are.

@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	}
 	kinds := append(Kinds(), agentKind())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, problems := Parse("f", data, kinds)
+		file, problems := Parse("f", data, kinds, faults)
 		if (file == nil) != problems.Failed() {
 			t.Fatalf("file %v, problems %v", file, problems)
 		}
@@ -64,7 +64,7 @@ func bigFile() string {
 		fmt.Fprintf(&b, "  d%d: {openai: {model: gpt-5, api_key_env: KEY, headers: {x-key: \"${KEY}\"}}, timeout: 90s}\n", i)
 	}
 	for i := range 60 {
-		fmt.Fprintf(&b, "  c%d: {command: {argv: [./answer.sh, \"{brief}\"], env: [HOME]}, effects: unsafe}\n", i)
+		fmt.Fprintf(&b, "  c%d: {command: {argv: [./answer.sh, \"{brief}\"], env: [HOME]}, effects: idempotent}\n", i)
 	}
 	b.WriteString("patterns:\n")
 	for i := range 19 {

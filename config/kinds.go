@@ -72,7 +72,7 @@ type Anthropic struct {
 	APIKeyEnv string // the variable that holds the key; "" when not given
 	APIKey    Text   // the key itself; zero when not given. At most one of the two is
 	System    Text
-	MaxTokens int // of the reply; 4096 unless given
+	MaxTokens int // of the reply; 0 when not given
 	Headers   map[string]Text
 	Params    map[string]Value // sent as they are
 }
@@ -84,7 +84,7 @@ func decodeAnthropic(m *Map) any {
 		APIKeyEnv: m.variable("api_key_env", keyNameDoc, "ANTHROPIC_API_KEY"),
 		APIKey:    m.Text("api_key", keyDoc),
 		System:    m.Text("system", "the system prompt"),
-		MaxTokens: m.Int("max_tokens", "how many tokens the reply may have; 4096 unless said", 1, 10_000_000, 4096),
+		MaxTokens: m.Int("max_tokens", "how many tokens the reply may have; 4096 unless said", 1, 10_000_000, 0),
 		Headers:   m.TextMap("headers", headersDoc, headerName),
 		Params:    m.Values("params", paramsDoc),
 	}
