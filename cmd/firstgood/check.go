@@ -36,10 +36,14 @@ calls and how much time it takes at most, and what needs a judge. Nothing is run
 					broken = true
 					continue
 				}
-				if i > 0 {
-					fmt.Fprintln(t.out)
+				if err := emit(t.out, func(w io.Writer) {
+					if i > 0 {
+						fmt.Fprintln(w)
+					}
+					printPlans(w, file)
+				}); err != nil {
+					return err
 				}
-				printPlans(t.out, file)
 				unset(t.err, file)
 			}
 			if broken {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -16,28 +18,39 @@ func newPatterns(t terminal) *cobra.Command {
 		Use:   "patterns",
 		Short: "List the patterns: slots, config, what each is for",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			for i, p := range config.Patterns() {
-				if i > 0 {
-					fmt.Fprintln(t.out)
-				}
-				fmt.Fprintf(t.out, "%s: %s\n", p.Name, p.Doc)
-				var rows [][]string
-				for _, slot := range p.Slots {
-					name := slot.Name
-					if slot.List {
-						name += " (list)"
-					}
-					rows = append(rows, []string{"  with", name, slot.Doc})
-				}
-				for _, key := range p.Keys() {
-					rows = append(rows, []string{"  config", key.Name, key.Doc})
-				}
-				printColumns(t.out, rows)
-			}
-			return nil
-		},
+		RunE:  func(*cobra.Command, []string) error { return emit(t.out, printPatterns) },
 	}
+}
+
+func printPatterns(w io.Writer) {
+	for i, p := range config.Patterns() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
+		var rows [][]string
+		for _, slot := range p.Slots {
+			name := slot.Name
+			if slot.List {
+				name += " (list)"
+			}
+			rows = append(rows, []string{"  with", name, slot.Doc})
+		}
+		for _, key := range p.Keys() {
+			rows = append(rows, []string{"  config", key.Name, key.Doc})
+		}
+		printColumns(w, rows)
+	}
+}
+
+// emit writes what print writes, at once. That it could not is the program's failure.
+func emit(w io.Writer, print func(io.Writer)) error {
+	var text bytes.Buffer
+	print(&text)
+	if _, err := text.WriteTo(w); err != nil {
+		return &exit{exitProgram, fmt.Errorf("cannot print: %w", err)}
+	}
+	return nil
 }
 
 func newSchema(t terminal) *cobra.Command {
@@ -49,8 +62,9 @@ func newSchema(t terminal) *cobra.Command {
   # yaml-language-server: $schema=./firstgood.schema.json`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(t.out, strings.TrimRight(string(config.Schema(config.Kinds())), "\n"))
-			return err
+			return emit(t.out, func(w io.Writer) {
+				fmt.Fprintln(w, strings.TrimRight(string(config.Schema(config.Kinds())), "\n"))
+			})
 		},
 	}
 }
@@ -61,8 +75,9 @@ func newVersion(t terminal) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(t.out, "firstgood %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return emit(t.out, func(w io.Writer) {
+				fmt.Fprintf(w, "firstgood %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			})
 		},
 	}
 }

@@ -77,13 +77,24 @@ type stateKey struct{}
 
 func stateOf(ts *testscript.TestScript) *state { return ts.Value(stateKey{}).(*state) }
 
-// theLab has models of its own: blabber repeats the Authorization header in an error, yaml answers with a JSON text.
+// theLab has models of its own: blabber repeats the Authorization header in an error, json answers with a text that is
+// JSON, and after:N:TEXT answers when N visits have begun.
 func theLab() (*lab.Server, error) {
+	var server *lab.Server
 	server, err := lab.New(lab.Config{Models: map[string]lab.Model{
 		"blabber": func(_ context.Context, req lab.Request) lab.Reply {
 			return lab.Reply{Status: 401, Error: &lab.Error{Message: "wrong key: " + req.Header.Get("Authorization"), Type: "auth"}}
 		},
 		"json": func(context.Context, lab.Request) lab.Reply { return lab.Reply{Text: `{"a":1}`} },
+		"after": func(ctx context.Context, req lab.Request) lab.Reply {
+			_, rest, _ := strings.Cut(req.Model, ":")
+			count, text, _ := strings.Cut(rest, ":")
+			n, err := strconv.Atoi(count)
+			if err != nil || server.WaitStarted(ctx, n) != nil {
+				return lab.Reply{Status: 500}
+			}
+			return lab.Reply{Text: text}
+		},
 	}})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -183,3 +184,20 @@ func TestLab_HelpListsTheModels(t *testing.T) {
 		}
 	}
 }
+
+// TestOutput_ThatCannotBeWritten is the program's own failure: exit 3, whatever there was to say.
+func TestOutput_ThatCannotBeWritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "firstgood.yaml", "delegates: {say: {command: {argv: [program, say, Hi]}}}\n")
+	for _, args := range [][]string{{"check"}, {"patterns"}, {"schema"}, {"version"}, {"run", "say", "Hi"}, {"run", "say", "Hi", "--json"}} {
+		var said bytes.Buffer
+		if status := execute(args, terminal{nil, full{}, &said}); status != 3 || !strings.Contains(said.String(), "no space left") {
+			t.Errorf("%v: exit status %d, stderr %q, want 3", args, status, &said)
+		}
+	}
+}
+
+// full is a device without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
