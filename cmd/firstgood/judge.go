@@ -57,8 +57,9 @@ func newJudgeEval(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval CASES",
 		Short: "Have a judge weigh replies that are known to be good or bad, and count how often it is right",
-		Long: `Have a judge weigh labelled replies, and print its confusion matrix, its precision and recall, what it
-cost, and each case that it got wrong. Do that before a judge decides what reaches anybody.
+		Long: `Have a judge weigh labelled replies, and print its confusion matrix, its precision and recall in catching
+bad replies and in passing good ones, what it cost, and each case that it got wrong. Do that before a judge
+decides what reaches anybody.
 
 CASES is a file, or - for standard input, with one JSON object a line:
 
@@ -67,7 +68,8 @@ CASES is a file, or - for standard input, with one JSON object a line:
 
 What the judge weighs is one of: --fail-if, --accept-if (or --criteria, the same), each in plain language or as
 a rule in braces; or --of, the plain-language rules of an instance of the file, without its other rules. The judge
-is shown the reply, and the brief where the rule says sees: [brief, reply].
+is shown the reply, and the brief where the rule says sees: [brief, reply]. An answer that cannot be read is never
+right, catches nothing and passes nothing, whatever on_unparseable says.
 
 With --vote N each case is weighed again until good or bad leads by two, N times at most. A judge that is
 right nine times in ten, each time anew, is then right 98.8 times in 100, for 2.44 answers a case. One that
@@ -134,8 +136,10 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	for _, judge := range judges.bound {
-		common.say(t, judge.Warnings)
+	plan := engine.PlanOf(config.Ref{Name: rules.Name, Instance: rules})
+	names := namesOf(plan.Judges)
+	for _, name := range names {
+		common.say(t, judges.bound[name].Warnings)
 	}
 	view := &counter{out: t.err, total: len(cases), live: isTerminal(t.err), silent: f.quiet}
 	report, err := judging.Evaluate(ctx, judging.Config{Cases: cases, Criteria: weigh, Vote: f.vote, Parallel: f.parallel, Watch: view.watch})
@@ -144,15 +148,14 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 	if err != nil && !stopped {
 		return &exit{exitProgram, err}
 	}
-	plan := engine.PlanOf(config.Ref{Name: rules.Name, Instance: rules})
-	shown := evaluation{path: path, rules: plan.Rules, judges: namesOf(plan.Judges), report: report, bill: &judges.bill}
+	shown := evaluation{path: path, rules: plan.Rules, judges: names, report: report, bill: &judges.bill}
 	if f.json {
 		err = shown.printJSON(t.out, stopped)
 	} else {
 		err = shown.printText(t.out)
 	}
-	for _, judge := range judges.bound {
-		drain(judge)
+	for _, name := range names {
+		drain(judges.bound[name])
 	}
 	switch {
 	case err != nil:
@@ -198,7 +201,7 @@ func (f *evalFlags) rules(file *config.File) (*config.Instance, config.Problems,
 	}
 	var in *config.Instance
 	var problems config.Problems
-	if f.of != "" || f.given("of") {
+	if f.given("of") {
 		ref, err := find(file, f.of)
 		if err != nil {
 			return nil, nil, err

@@ -39,7 +39,7 @@ func (e *evaluation) printText(out io.Writer) error {
 		{"accuracy", accuracy},
 		{"catching bad replies", "precision " + r.Matrix.PrecisionBad().String(), "recall " + r.Matrix.RecallBad().String()},
 		{"passing good replies", "precision " + r.Matrix.PrecisionGood().String(), "recall " + r.Matrix.RecallGood().String()},
-		{"unparseable", r.UnparseableShare().String() + " answers"},
+		{"unparseable answers", r.UnparseableShare().String()},
 		{"judge errors", count(len(r.Failed), "case")},
 	}
 	if n := r.Unjudged(); n > 0 {
@@ -53,9 +53,9 @@ func (e *evaluation) printText(out io.Writer) error {
 	if r.Vote > 0 {
 		fmt.Fprintf(&b, "\nvotes, until one side leads by two, %d answers at most\n", r.Vote)
 		printParagraphs(&b, [][]string{
-			{"  answers a case", fmt.Sprintf("%.2f on average", r.MeanAnswers())},
-			{"  agreement", r.Agreement().String() + " votes with the majority of their case"},
-			{"  first answers alone", "accuracy " + r.First.Accuracy().String()},
+			{"  answers a case", fmt.Sprintf("%.2f, the mean", r.MeanAnswers())},
+			{"  votes with their case's majority", r.Agreement().String()},
+			{"  accuracy of the first answers alone", r.First.Accuracy().String()},
 		})
 	}
 	if len(r.Wrong) > 0 {
