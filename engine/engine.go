@@ -320,12 +320,7 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 		built = &budgeted{built, in.Name, *in.Config.Budget, e.prices}
 	}
 	if in.Config.WaitForRecovery > 0 && e.tracker != nil {
-		delegates, _ := partsOf(in)
-		names := make([]string, len(delegates))
-		for i, d := range delegates {
-			names[i] = d.Name
-		}
-		built = &recovering{built, e.tracker, names, in.Config.WaitForRecovery}
+		built = newRecovering(built, e.tracker, in)
 	}
 	e.instances[in] = built
 	return built, nil

@@ -181,27 +181,6 @@ func (e *Engine) gates(in *config.Instance) ([]gate, error) {
 	return gates, nil
 }
 
-// recovering is an instance that waits when all its delegates are left alone for their health.
-type recovering struct {
-	runner
-	tracker *health.Tracker
-	names   []string // of the delegates, those in nested instances too
-	most    time.Duration
-}
-
-func (r *recovering) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
-	r.await(ctx)
-	return r.runner.Attempt(ctx, brief)
-}
-
-func (r *recovering) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcome[firstgood.Reply], error) {
-	r.await(ctx)
-	return r.runner.Run(ctx, brief)
-}
-
-// await returns when one of the delegates may start, or when that will not be in time: the run then says so itself.
-func (r *recovering) await(ctx context.Context) { _ = r.tracker.Await(ctx, r.most, r.names...) }
-
 // trackerOf returns the health that the file asks for, nil where it is off.
 func trackerOf(file *config.File) (*health.Tracker, error) {
 	if file == nil || file.Health == nil {
