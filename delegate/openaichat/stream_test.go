@@ -211,6 +211,47 @@ func TestS16_HangingServerWithThreeRetriesEndsAtTheTimeout(t *testing.T) {
 	})
 }
 
+// deaf is a transport that knows of no cause: it says that its context is done, before the response or in its body.
+type deaf struct{ inBody bool }
+
+func (d deaf) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !d.inBody {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	events := io.MultiReader(strings.NewReader(chunks(`{"delta":{"role":"assistant"}}`)), untilDone{r.Context()})
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(events), Request: r}, nil
+}
+
+type untilDone struct{ ctx context.Context }
+
+func (u untilDone) Read([]byte) (int, error) { <-u.ctx.Done(); return 0, u.ctx.Err() }
+
+// S14: the reason does not hang on what the transport makes of it.
+func TestS14_ReasonSurvivesTheTransport(t *testing.T) {
+	for _, transport := range []deaf{{false}, {true}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := open(t, Config{Model: "m", BaseURL: "http://h/v1", FirstToken: 2 * time.Second, HTTPClient: &http.Client{Transport: transport}})
+			if f, took := timed(t, d, t.Context()); f.Kind != firstgood.KindTimeout || f.Reason != "no first token within 2s" || took != 2*time.Second {
+				t.Errorf("%+v: got %s: %v after %v", transport, f.Kind, f, took)
+			}
+		})
+	}
+}
+
+// S46: a stream that is stopped has cost something that nobody measured; a request that was never answered need not have.
+func TestS46_StoppedStreamHasCostSomething(t *testing.T) {
+	for model, want := range map[string]firstgood.Usage{"stall:2": {Source: firstgood.SourceUnknown}, "hang": {}} {
+		inLab(t, nil, func(t *testing.T, s *lab.Server, open func(string, Config) *Delegate) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(&firstgood.LostError{Winner: "fast"}) })
+			if f, _ := timed(t, open(model, streaming), ctx); !errors.Is(f, context.Canceled) || f.Usage != want {
+				t.Errorf("%s: got %v, %+v", model, f, f.Usage)
+			}
+		})
+	}
+}
+
 // S25: what a busy endpoint asks for is obeyed to the second.
 func TestS25_RetryAfterIsObeyed(t *testing.T) {
 	var came []time.Duration
