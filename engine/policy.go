@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/health"
 	"github.com/firstgood/firstgood/pattern"
-	"github.com/firstgood/firstgood/process"
 )
 
 // What an instance says of failures, budgets and health becomes the Stop and the Gate of its pattern here.
@@ -53,10 +51,8 @@ func stopOf(in *config.Instance) func(firstgood.Failure) bool {
 	if refusal := in.Config.OnRefusal; refusal != nil && refusal.Stop {
 		stops = append(stops, func(f firstgood.Failure) bool { return f.Kind == firstgood.KindRefused })
 	}
-	if unsafe := unsafeIn(in); slices.Contains(unsafe, true) && in.Pattern != pattern.FanOutName {
-		stops = append(stops, func(f firstgood.Failure) bool {
-			return unsafe[min(f.Index, len(unsafe)-1)] && mayHaveStarted(f)
-		})
+	if left := leftBehind(in); left != nil && in.Pattern != pattern.FanOutName {
+		stops = append(stops, left)
 	}
 	if len(stops) == 0 {
 		return nil
@@ -69,33 +65,6 @@ func stopOf(in *config.Instance) func(firstgood.Failure) bool {
 		}
 		return false
 	}
-}
-
-// unsafeIn tells of each member of in whether an attempt of it may leave something behind.
-func unsafeIn(in *config.Instance) []bool {
-	var unsafe []bool
-	for member := range membersOf(in) {
-		delegates := []*config.Delegate{member.Delegate}
-		if member.Instance != nil {
-			delegates, _ = partsOf(member.Instance)
-		}
-		unsafe = append(unsafe, slices.ContainsFunc(delegates, func(d *config.Delegate) bool { return d.Effects == config.EffectsUnsafe }))
-	}
-	return unsafe
-}
-
-// mayHaveStarted reports whether the attempt that failed so may have left something behind. An inner run whose unsafe
-// delegate had started would have been stopped, not exhausted.
-func mayHaveStarted(f firstgood.Failure) bool {
-	if f.Kind == firstgood.KindExhausted || f.Kind == firstgood.KindNoStart {
-		return false
-	}
-	for _, never := range []error{errUnable, process.ErrNotFound, process.ErrNotExecutable, process.ErrDir, process.ErrTooLong, process.ErrInvalid} {
-		if errors.Is(f.Err, never) {
-			return false
-		}
-	}
-	return true
 }
 
 // refusing makes a reply whose refusal field is set a failure.
