@@ -33,7 +33,7 @@ type Drainer interface {
 
 // Func returns a delegate that calls f.
 func Func[R any](name string, f func(context.Context, Brief) (R, error)) Delegate[R] {
-	return function[R]{name, f}
+	return &function[R]{name, f}
 }
 
 type function[R any] struct {
@@ -41,8 +41,8 @@ type function[R any] struct {
 	f    func(context.Context, Brief) (R, error)
 }
 
-func (d function[R]) Name() string                                    { return d.name }
-func (d function[R]) Attempt(ctx context.Context, b Brief) (R, error) { return d.f(ctx, b) }
+func (d *function[R]) Name() string                                    { return d.name }
+func (d *function[R]) Attempt(ctx context.Context, b Brief) (R, error) { return d.f(ctx, b) }
 
 // Within returns d with an attempt timeout; see [Limited]. It replaces a timeout that d has of its own.
 func Within[R any](timeout time.Duration, d Delegate[R]) Delegate[R] {

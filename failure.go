@@ -130,8 +130,8 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 // chain; [KindExhausted], or the nested status where it says more, for a *[NoWinnerError]; [KindTimeout] for
 // what matches [context.DeadlineExceeded] or has a method Timeout() bool that says so; else [KindError]. An
 // error with an empty message gets a reason that names its type.
-func FailureOf(delegate string, index int, err error) Failure {
-	f := Failure{Delegate: delegate, Index: index, Kind: KindError, Reason: strings.ToValidUTF8(err.Error(), "\uFFFD"), Err: err}
+func FailureOf(delegate string, index int, err error) (f Failure) {
+	f = Failure{Delegate: delegate, Index: index, Kind: KindError, Reason: strings.ToValidUTF8(err.Error(), "\uFFFD"), Err: err}
 	switch e := err.(type) {
 	case *Error:
 		f.class(e)

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,16 +50,20 @@ func (in *Instance[R]) try(ctx context.Context, brief *firstgood.Brief, i int, a
 	}()
 	f.reply, f.err = in.slots[i].Attempt(ctx, *brief)
 	f.step, f.beside = replied, f.err != nil
-	wanted := a == nil || a.replied(f)
-	switch {
-	case !wanted || f.err != nil || in.cfg.Criteria == nil:
-	case ctx.Err() != nil: // nobody will look at the reply any more
-		f.err = context.Cause(ctx)
-	default:
-		f.step = weighed
-		f.verdict, f.err = in.cfg.Criteria(ctx, *brief, f.reply)
+	if wanted := a == nil || a.replied(f); wanted && f.err == nil && in.cfg.Criteria != nil {
+		in.weigh(ctx, brief, f)
 	}
 	returned = true
+}
+
+// weigh asks the criteria about a reply, unless nobody will look at it any more.
+func (in *Instance[R]) weigh(ctx context.Context, brief *firstgood.Brief, f *finish[R]) {
+	if ctx.Err() != nil {
+		f.err = context.Cause(ctx)
+		return
+	}
+	f.step = weighed
+	f.verdict, f.err = in.cfg.Criteria(ctx, *brief, f.reply)
 }
 
 // tell describes an attempt whose reply is not good, in f.failure; its duration is for the host to say.
@@ -71,18 +76,22 @@ func (in *Instance[R]) tell(i int, f *finish[R]) {
 	}
 	told := false
 	defer func() {
-		if !told { // by an error's or a reply's method, or the instance's Stop
-			*f.failure, f.fatal = firstgood.FailureOf(in.slots[i].name(), i, crash(recover())), false
+		if !told { // by an error's or a reply's method
+			f.err, f.step, f.fatal = crash(recover()), min(f.step, replied), false
+			in.describe(i, f)
 		}
 	}()
+	in.describe(i, f)
+	told = true
+}
+
+func (in *Instance[R]) describe(i int, f *finish[R]) {
 	if f.err != nil {
 		*f.failure = firstgood.FailureOf(in.slots[i].name(), i, f.err)
 		f.fatal = f.step < weighed && stops(f.err)
 	} else {
-		*f.failure = firstgood.Failure{Delegate: in.slots[i].name(), Index: i, Kind: firstgood.KindRejected, Reason: f.verdict.Reason, Detail: f.verdict.Detail}
-		if f.failure.Reason == "" {
-			f.failure.Reason = "the reply was rejected"
-		}
+		f.failure.Delegate, f.failure.Index, f.failure.Kind = in.slots[i].name(), i, firstgood.KindRejected
+		f.failure.Reason, f.failure.Detail = cmp.Or(f.verdict.Reason, "the reply was rejected"), f.verdict.Detail
 		f.fatal = f.verdict.Fatal
 	}
 	if f.step == weighed {
@@ -91,12 +100,10 @@ func (in *Instance[R]) tell(i int, f *finish[R]) {
 		}
 		f.failure.Reply, _ = firstgood.Excerpt(firstgood.TextOf(any(f.reply)), firstgood.ExcerptUnits)
 	}
-	f.fatal = f.fatal || in.cfg.Stop != nil && in.cfg.Stop(*f.failure)
-	told = true
+	f.fatal = f.fatal || in.stop(f.failure)
 }
 
-// stop asks the instance's policy about a failure that no code of the delegate's made. A policy that panics stops
-// the run.
+// stop asks the instance's policy whether a failure stops the run. A policy that panics does.
 func (in *Instance[R]) stop(f *firstgood.Failure) (fatal bool) {
 	if in.cfg.Stop == nil {
 		return false

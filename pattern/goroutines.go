@@ -54,7 +54,8 @@ type attempt[R any] struct {
 	run    *run[R]
 	brief  *firstgood.Brief
 	i      int
-	call   int // its place in the run's calls
+	call   int       // its place in the run's calls
+	f      finish[R] // its goroutine's, and the loop's once it is accepted
 
 	// Guarded by run.mu.
 	stage    stage
@@ -66,7 +67,6 @@ type attempt[R any] struct {
 	scope    *firstgood.Scope // nil until somebody asks
 	key      string           // for idempotency; "" until somebody asks
 	path     []string         // the way to the winner inside it
-	reply    R                // of an accepted attempt
 	failure  *firstgood.Failure
 }
 
@@ -78,6 +78,7 @@ const (
 	settled               // it has a turn for the loop
 	consumed              // the loop has taken it
 	passed                // it was kept from starting; failure says why
+	stopped               // it was told to stop, and has; the loop has no use for it
 )
 
 // yield lets goroutines that are ready to run do so. Without it, of three delegates that answer at once the last
@@ -297,14 +298,19 @@ func (r *run[R]) expire() {
 
 // work makes the attempt, to its end.
 func (a *attempt[R]) work() {
+	defer a.done() // also when the goroutine is on its way out
+	a.run.in.try(a, a.brief, a.i, a, &a.f)
+}
+
+func (a *attempt[R]) done() {
 	in := a.run.in
 	if !in.cfg.Inline {
 		defer in.live.leave()
 	}
-	var f finish[R]
-	defer a.settle(&f) // also when the goroutine is on its way out
-	defer in.tell(a.i, &f)
-	in.try(a, a.brief, a.i, a, &f)
+	defer a.settle()
+	if a.Err() == nil { // who was told to stop is not to blame
+		in.tell(a.i, &a.f)
+	}
 }
 
 // replied moves on from the delegate's part to the judgement, and reports whether there is a point in it.
@@ -331,17 +337,22 @@ func (a *attempt[R]) replied(f *finish[R]) bool {
 	return true
 }
 
-// expire is called by the attempt's timer.
+// expire is called when the delegate's time is up, which the judgement of its reply does not count against.
 func (a *attempt[R]) expire() {
 	r, slot := a.run, &a.run.in.slots[a.i]
+	r.mu.Lock()
+	over := r.closed || a.stage > running
+	r.mu.Unlock()
+	if over {
+		return
+	}
 	err := timeoutError(slot.limit, "no reply")
 	failure := firstgood.FailureOf(slot.name(), a.i, err)
 	fatal := r.in.stop(&failure)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.stage == running && !r.closed {
-		a.failure = &failure
-		a.end(false, fatal, firstgood.Usage{})
+	if !r.closed && a.stage == running {
+		a.end(&failure, fatal, firstgood.Usage{})
 		a.cancel(err)
 	}
 }
@@ -350,7 +361,7 @@ func (a *attempt[R]) expire() {
 func (a *attempt[R]) giveWay() {
 	r := a.run
 	r.mu.Lock()
-	if r.closed || a.stage >= settled {
+	if r.closed || a.stage > judging {
 		r.mu.Unlock()
 		return
 	}
@@ -365,29 +376,30 @@ func (a *attempt[R]) giveWay() {
 	fatal := r.in.stop(&failure)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.stage < settled && !r.closed {
-		a.failure = &failure
-		a.end(false, fatal, firstgood.Usage{})
+	if !r.closed && a.stage <= judging {
+		a.end(&failure, fatal, firstgood.Usage{})
 		a.cancel(err)
 	}
 }
 
 // settle settles the attempt with what its goroutine brings, or discards that when it is late.
-func (a *attempt[R]) settle(f *finish[R]) {
-	r := a.run
+func (a *attempt[R]) settle() {
+	r, f := a.run, &a.f
 	r.mu.Lock()
 	a.disarm()
-	late := r.closed || a.stage >= settled
-	good := !late && f.accepted()
+	good := false
 	switch {
-	case late:
+	case r.closed || a.stage > judging:
 		a.add(f.usage)
-	case good:
-		a.reply = f.reply
-		a.end(true, false, f.usage)
+	case f.accepted():
+		good = true
+		a.end(nil, false, f.usage)
+	case f.failure != nil:
+		a.end(f.failure, f.fatal, f.usage)
 	default:
-		a.failure = f.failure
-		a.end(false, f.fatal, f.usage)
+		a.stage = stopped
+		r.calls[a.call].State = firstgood.StateCancelled
+		a.add(f.usage)
 	}
 	r.mu.Unlock()
 	if !good {
@@ -404,26 +416,23 @@ func (a *attempt[R]) disarm() {
 	}
 }
 
-// end gives the attempt its turn. The run's lock is held, and the failure is set where it is not accepted.
-func (a *attempt[R]) end(accepted, fatal bool, usage firstgood.Usage) {
+// end gives the attempt its turn: a failure, or nil where its reply is accepted. The run's lock is held.
+func (a *attempt[R]) end(failure *firstgood.Failure, fatal bool, usage firstgood.Usage) {
 	r, call := a.run, &a.run.calls[a.call]
-	a.stage, a.accepted, a.fatal = settled, accepted, fatal
 	call.Duration, call.Usage = r.elapsed()-call.Started, usage
-	if !accepted {
-		a.failure.Duration = call.Duration
-		call.State, call.Kind, call.Reason = firstgood.StateFailed, a.failure.Kind, a.failure.Reason
-		switch {
-		case a.failure.Kind == firstgood.KindRejected && a.failure.Err == nil:
+	a.stage, a.accepted, a.fatal, a.failure = settled, failure == nil, fatal, failure
+	if failure != nil {
+		failure.Duration = call.Duration
+		call.State, call.Kind, call.Reason = firstgood.StateFailed, failure.Kind, failure.Reason
+		if failure.Kind == firstgood.KindRejected && failure.Err == nil {
 			call.State = firstgood.StateRejected
-		case a.Err() != nil: // it was told to stop, and nobody is to blame
-			call.State, call.Kind, call.Reason = firstgood.StateCancelled, "", ""
 		}
 	}
 	r.put(call)
 	r.signal()
 }
 
-// add enters what an attempt that is late has cost after all. The run's lock is held.
+// add enters what an attempt that the loop has no use for has cost. The run's lock is held.
 func (a *attempt[R]) add(usage firstgood.Usage) {
 	r := a.run
 	if r.calls == nil {
@@ -453,7 +462,7 @@ func (r *run[R]) close(d Decision, err error) {
 	r.now = r.elapsed()
 	all := r.in.pattern == FanOutName && err == nil && !d.Fatal
 	for _, a := range r.attempts {
-		if a == nil || a.stage == passed || a.stage >= settled && !a.accepted {
+		if a == nil || a.stage > judging && !a.accepted {
 			continue
 		}
 		call := &r.calls[a.call]
@@ -471,7 +480,7 @@ func (r *run[R]) close(d Decision, err error) {
 	r.mu.Unlock()
 	for _, a := range r.attempts {
 		switch {
-		case a == nil || a.stage == passed:
+		case a == nil || a.cancel == nil:
 		case a.kept:
 			a.keep()
 		default:
@@ -491,14 +500,14 @@ func (a *attempt[R]) keep() {
 			a.cancel(nil)
 		}
 	}()
-	held = a.run.in.mayHold() && a.run.in.hold(a.reply, func() { a.cancel(nil) })
+	held = a.run.in.mayHold() && a.run.in.hold(a.f.reply, func() { a.cancel(nil) })
 }
 
 // result takes the reply out of the run, which a delegate that is deaf may keep in memory for long.
 func (r *run[R]) result(a *attempt[R]) R {
 	var none R
-	reply := a.reply
-	a.reply = none
+	reply := a.f.reply
+	a.f.reply = none
 	return reply
 }
 
@@ -508,7 +517,7 @@ func (r *run[R]) history() []firstgood.Failure {
 	defer r.mu.Unlock()
 	var history []firstgood.Failure
 	for _, a := range r.attempts {
-		if a != nil && a.stage >= consumed && !a.accepted {
+		if a != nil && a.failure != nil && a.stage >= consumed {
 			history = append(history, *a.failure)
 		}
 	}
