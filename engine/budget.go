@@ -40,6 +40,15 @@ func (b *budgeted) open(ctx context.Context) context.Context {
 	return context.WithValue(ctx, purseKey{}, &purse{b, firstgood.ScopeOf(ctx), outer})
 }
 
+// unbudgeted returns a context for weighing a reply. That is part of the attempt which was paid for: its calls count, but
+// none is refused, whether the judge is one delegate or a chain of them, but by a budget of the judge's own.
+func unbudgeted(ctx context.Context) context.Context {
+	if ctx.Value(purseKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, purseKey{}, (*purse)(nil))
+}
+
 // affordable is the gate of every instance where there are budgets. The first start of a run is never refused by its
 // own budget.
 func affordable(ctx context.Context, s pattern.Start) error {

@@ -94,8 +94,8 @@ func (e *Engine) plain(c *config.Criterion) (criteria.Rule, error) {
 // tailKept is how much of the end of a command's output is kept as its reason, in bytes of each of its outputs.
 const tailKept = 4 << 10
 
-// commandRule is a command of the user's own that decides by its exit status. It gets the whole environment, so that
-// the secrets in there are blotted out of what it says.
+// commandRule is a command of the user's own that decides by its exit status. It gets the environment but for what is
+// secret by its name, since it may run what a reply says; what its arguments name is blotted out of what it says.
 func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
 	argv, shown := make([]string, len(c.Argv)), make([]string, len(c.Argv))
 	e.read = nil
@@ -113,7 +113,7 @@ func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
 			ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no exit status within %v", c.Timeout))
 			defer cancel()
 		}
-		result, err := process.Run(ctx, process.Spec{Argv: argv, Env: e.environ, Stdin: stdin, StderrTail: tailKept})
+		result, err := process.Run(ctx, process.Spec{Argv: argv, Env: public(e.environ), Stdin: stdin, StderrTail: tailKept})
 		tail = strings.TrimSpace(ending(hidden.hide(string(result.Stdout), false)) + "\n" + ending(hidden.hide(string(result.Stderr), result.StderrCut)))
 		if err == nil && result.ExitCode < 0 {
 			err = errors.New(result.Status())

@@ -45,7 +45,7 @@ func keyOf(ref config.Ref) any {
 func (j *judge) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
 	j.count(1)
 	defer j.count(-1)
-	return j.Delegate.Attempt(ctx, brief)
+	return j.Delegate.Attempt(unbudgeted(ctx), brief)
 }
 
 func (j *judge) count(n int) {

@@ -56,6 +56,9 @@ func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Dele
 		FirstToken: d.FirstToken, Idle: d.Idle, Rules: e.rules,
 	}
 	key := spec.APIKeyEnv
+	if cfg.BaseURL == "" && !spec.BaseURL.IsZero() {
+		return nil, placeless(d, spec.BaseURL)
+	}
 	if cfg.BaseURL == "" { // only here, so that no key of the environment goes to a host it was not meant for
 		cfg.BaseURL = e.variable("OPENAI_BASE_URL")
 		cfg.Organization, cfg.Project = e.variable("OPENAI_ORG_ID"), e.variable("OPENAI_PROJECT_ID")
@@ -81,6 +84,9 @@ func (e *Engine) anthropic(d *config.Delegate, spec *config.Anthropic) (firstgoo
 		FirstToken: d.FirstToken, Idle: d.Idle, Rules: e.rules,
 	}
 	key := spec.APIKeyEnv
+	if cfg.BaseURL == "" && !spec.BaseURL.IsZero() {
+		return nil, placeless(d, spec.BaseURL)
+	}
 	if cfg.BaseURL == "" { // as for openai
 		cfg.BaseURL = e.variable("ANTHROPIC_BASE_URL")
 		if cfg.APIKey == "" && key == "" {
@@ -96,6 +102,13 @@ func (e *Engine) anthropic(d *config.Delegate, spec *config.Anthropic) (firstgoo
 	cfg.Secrets = e.read
 	built, err := anthropic.New(cfg)
 	return built, wrong(d, err)
+}
+
+// placeless is the error of a delegate whose base_url has come to nothing. To take the provider's own instead would send
+// a brief, and a key, to where they were not meant for.
+func placeless(d *config.Delegate, base config.Text) error {
+	return &unable{firstgood.KindBadRequest, config.Problems{{Pos: base.Pos(), Message: fmt.Sprintf(
+		"delegates.%s: base_url is empty once its variables are filled in; set them, or leave base_url out for the provider's own", d.Name)}}}
 }
 
 func keyless(d *config.Delegate, variable string) error {
@@ -121,6 +134,7 @@ func (e *Engine) command(d *config.Delegate, spec *config.Command) (firstgood.De
 		}
 		cfg.Env[v.Name] = e.text(v.Value)
 	}
+	cfg.Secrets = e.read
 	built, err := command.New(cfg)
 	if err != nil {
 		return nil, wrong(d, err)

@@ -49,7 +49,7 @@ func stopOf(in *config.Instance) func(firstgood.Failure) bool {
 		stops = append(stops, func(f firstgood.Failure) bool { return slices.Contains(kinds, f.Kind) })
 	}
 	if refusal := in.Config.OnRefusal; refusal != nil && refusal.Stop {
-		stops = append(stops, func(f firstgood.Failure) bool { return f.Kind == firstgood.KindRefused })
+		stops = append(stops, refused)
 	}
 	if left := leftBehind(in); left != nil && in.Pattern != pattern.FanOutName {
 		stops = append(stops, left)
@@ -67,6 +67,13 @@ func stopOf(in *config.Instance) func(firstgood.Failure) bool {
 	}
 }
 
+// refused reports whether the attempt, or one in the inner run that it was, was refused. A judge that refuses says nothing
+// of the brief.
+func refused(f firstgood.Failure) bool {
+	inner, ok := f.Err.(*firstgood.NoWinnerError) // one that is wrapped is a judge's
+	return f.Kind == firstgood.KindRefused || ok && slices.ContainsFunc(inner.History, refused)
+}
+
 // refusing makes a reply whose refusal field is set a failure.
 type refusing struct {
 	firstgood.Delegate[firstgood.Reply]
@@ -76,7 +83,7 @@ func (r *refusing) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 	reply, err := r.Delegate.Attempt(ctx, brief)
 	if err == nil && strings.TrimSpace(reply.Refusal) != "" {
 		reason, _ := firstgood.Excerpt(reply.Refusal, firstgood.ExcerptUnits)
-		err = &firstgood.Error{Kind: firstgood.KindRefused, Reason: "refused: " + reason, Usage: reply.Usage}
+		err = &firstgood.Error{Kind: firstgood.KindRefused, Reason: reason, Usage: reply.Usage}
 	}
 	return reply, err
 }
@@ -110,7 +117,6 @@ func (e *Engine) gates(in *config.Instance) ([]gate, error) {
 	name := func(s pattern.Start) string { return names[min(s.I, len(names)-1)] } // a target has one name
 	if refusal := in.Config.OnRefusal; refusal != nil && !refusal.Stop {
 		gates = append(gates, func(_ context.Context, s pattern.Start) error {
-			refused := func(f firstgood.Failure) bool { return f.Kind == firstgood.KindRefused }
 			if slices.ContainsFunc(s.History, refused) && !slices.Contains(refusal.Ask, name(s)) {
 				return fmt.Errorf("after a refusal only %s may be asked", strings.Join(refusal.Ask, ", "))
 			}

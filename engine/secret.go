@@ -23,15 +23,8 @@ func secretsOf(environ, read []string) secrets {
 	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		name, value = strings.ToUpper(name), strings.TrimSpace(value)
-		if len(value) < shortestSecret {
-			continue
-		}
-		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"} {
-			if strings.Contains(name, word) {
-				found = append(found, value)
-				break
-			}
+		if value = strings.TrimSpace(value); len(value) >= shortestSecret && soundsSecret(name) {
+			found = append(found, value)
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -48,4 +41,19 @@ func (s secrets) hide(text string, cut bool) string {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	return text
+}
+
+// soundsSecret reports whether a variable's name says that its value is secret.
+func soundsSecret(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
+
+// public returns the variables of an environment whose names do not say that they are secret.
+func public(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return soundsSecret(name)
+	})
 }
