@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/firstgood/firstgood"
@@ -48,6 +49,8 @@ type Engine struct {
 	judges    map[any]*judge                       // by keyOf
 	unusable  map[*config.Delegate]config.Problems // what keeps delegates from starting here
 	read      []string                             // what the variables hold that the delegate or rule being built has read
+	keys      []string                             // what is secret of that, and the API keys, of all delegates so far
+	hidden    *atomic.Pointer[secrets]             // the same, for the runs
 }
 
 // New returns an engine. It fails on settings of the file that do not go together.
@@ -58,6 +61,7 @@ func New(cfg Config) (*Engine, error) {
 		instances: map[*config.Instance]runner{},
 		judges:    map[any]*judge{},
 		unusable:  map[*config.Delegate]config.Problems{},
+		hidden:    new(atomic.Pointer[secrets]),
 	}
 	if e.lookup == nil {
 		e.lookup = os.LookupEnv
@@ -69,8 +73,9 @@ func New(cfg Config) (*Engine, error) {
 		e.file = new(config.File)
 	}
 	e.prices, e.rules = pricesOf(e.file.Delegates), rulesOf(e.file.FailureRules)
+	seen := map[*config.Instance]bool{}
 	for _, in := range e.file.Instances {
-		e.budgets = e.budgets || hasBudget(in)
+		e.budgets = e.budgets || hasBudget(in, seen)
 	}
 	var err error
 	e.tracker, err = trackerOf(e.file)
@@ -80,13 +85,17 @@ func New(cfg Config) (*Engine, error) {
 // Health is how the delegates are doing in this process; nil where the file does not ask for it.
 func (e *Engine) Health() *health.Tracker { return e.tracker }
 
-// hasBudget reports whether in, or an instance in its slots, has a budget.
-func hasBudget(in *config.Instance) bool {
+// hasBudget reports whether in, or an instance in its slots, has a budget; those in seen have none.
+func hasBudget(in *config.Instance, seen map[*config.Instance]bool) bool {
+	if seen[in] {
+		return false
+	}
+	seen[in] = true
 	if in.Config.Budget != nil {
 		return true
 	}
 	for member := range membersOf(in) {
-		if member.Instance != nil && hasBudget(member.Instance) {
+		if member.Instance != nil && hasBudget(member.Instance, seen) {
 			return true
 		}
 	}
@@ -115,6 +124,7 @@ type Bound struct {
 	run     runner
 	judges  []*judge
 	prices  map[string]config.Price
+	hidden  *atomic.Pointer[secrets]
 }
 
 // Bind makes what ref names ready to run. A delegate runs as a chain of one. Timeout, when not 0, takes the place of
@@ -134,11 +144,11 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 		limited.Config.Timeout = timeout
 		in = &limited
 	}
-	if hasBudget(in) && !e.budgets {
+	if !e.budgets && hasBudget(in, map[*config.Instance]bool{}) {
 		e.budgets = true
 		clear(e.instances) // those built so far ask no budget
 	}
-	b.Plan = planOf(config.Ref{Name: ref.Name, Instance: in})
+	b.Plan = PlanOf(config.Ref{Name: ref.Name, Instance: in})
 	if ref.Delegate != nil {
 		b.Plan.Pattern = ""
 	}
@@ -147,6 +157,9 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 		return nil, err
 	}
 	delegates, judges := partsOf(in)
+	hidden := secretsOf(nil, e.keys)
+	e.hidden.Store(&hidden)
+	b.hidden = e.hidden
 	if problems := e.blocked(config.Ref{Instance: in}); len(problems) > 0 {
 		return nil, problems
 	}
@@ -272,6 +285,7 @@ func (b *Bound) Drain(ctx context.Context) error {
 func (b *Bound) Run(ctx context.Context, brief firstgood.Brief, watch func(firstgood.Call)) *Result {
 	record := firstgood.NewRecord(time.Now(), watch)
 	out, err := b.run.Run(firstgood.WithRecord(ctx, record), brief)
+	blot(out.History, *b.hidden.Load())
 	return &Result{ID: rand.Text(), Name: b.name, Pattern: b.pattern, Outcome: out, Err: err, prices: b.prices}
 }
 
@@ -294,6 +308,7 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 	if cfg.Criteria, err = e.criteria(in); err != nil {
 		return nil, err
 	}
+	cfg.Criteria = discreet(cfg.Criteria, e.hidden)
 	if err := e.policy(in, &cfg); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ patterns:
   judge.stop: {pattern: fallback-chain, with: {chain: [c, b]}, config: {on_refusal: stop, failure_criteria: {any: [{matches: B}, {text: it declines, judge: bench}]}}}
 `)
 	const policy = `policy: refused: 400 Bad Request: Your request was rejected as a result of our safety system. (content_policy_violation)`
-	const field = "field: refused: refused: I'm sorry, but I cannot help with that."
+	const field = "field: refused: I'm sorry, but I cannot help with that."
 	won := func(winner string, attempts int, history ...string) outcome {
 		return outcome{firstgood.StatusWon, winner, attempts, history}
 	}
@@ -118,7 +118,7 @@ patterns:
 		"nested.stop":       stopped(1, "inner: exhausted"),
 		"nested.ask":        won("c", 2, "inner: exhausted", "b: no_start: after a refusal only c may be asked"),
 		"judge.stop":        {firstgood.StatusJudgeError, "", 2, []string{"c: judge_error: ", "b: rejected: "}},
-		"nested.field":      stopped(1, "innerfield: refused: refused: I'm sorry"),
+		"nested.field":      stopped(1, "innerfield: refused: I'm sorry"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, models, func(w *world) {

@@ -72,6 +72,7 @@ func (e *Engine) openai(d *config.Delegate, spec *config.OpenAI) (firstgood.Dele
 	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
 		return nil, keyless(d, key)
 	}
+	e.keys = append(e.keys, cfg.APIKey)
 	cfg.Secrets = e.read
 	built, err := openaichat.New(cfg)
 	return built, wrong(d, err)
@@ -99,6 +100,7 @@ func (e *Engine) anthropic(d *config.Delegate, spec *config.Anthropic) (firstgoo
 	if cfg.APIKey == "" && (spec.APIKeyEnv != "" || cfg.BaseURL == "") {
 		return nil, keyless(d, key)
 	}
+	e.keys = append(e.keys, cfg.APIKey)
 	cfg.Secrets = e.read
 	built, err := anthropic.New(cfg)
 	return built, wrong(d, err)
@@ -184,6 +186,9 @@ func (e *Engine) reading(name string) (string, bool) {
 	value, ok := e.lookup(name)
 	if ok {
 		e.read = append(e.read, value)
+		if soundsSecret(name) {
+			e.keys = append(e.keys, value)
+		}
 	}
 	return value, ok
 }

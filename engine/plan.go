@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,9 +31,21 @@ type Plan struct {
 }
 
 // PlanOf returns the plan of what ref names.
-func PlanOf(ref config.Ref) *Plan { return planOf(ref) }
+func PlanOf(ref config.Ref) *Plan { return planner{}.plan(ref) }
 
-func planOf(ref config.Ref) *Plan {
+// Plans returns the plans of a file's instances. Those that have a part in common share its plan.
+func Plans(file *config.File) map[*config.Instance]*Plan {
+	plans := planner{}
+	for _, in := range file.Instances {
+		plans.plan(config.Ref{Name: in.Name, Instance: in})
+	}
+	return plans
+}
+
+// planner makes plans, one for each instance however often it is bound.
+type planner map[*config.Instance]*Plan
+
+func (known planner) plan(ref config.Ref) *Plan {
 	if d := ref.Delegate; d != nil {
 		p := &Plan{Name: d.Name, Kind: d.Kind, Effects: d.Effects, Repeats: 1, Calls: 1 + d.Retries, Time: d.Timeout}
 		if p.Time == 0 {
@@ -41,22 +54,26 @@ func planOf(ref config.Ref) *Plan {
 		return p
 	}
 	in := ref.Instance
+	if p := known[in]; p != nil {
+		return p
+	}
 	p := &Plan{Name: ref.Name, Pattern: in.Pattern, Repeats: 1}
+	known[in] = p
 	if in.Pattern == pattern.RetryWithLearningName {
 		p.Repeats = in.Config.MaxRetries
 	}
-	judging, unbounded := p.criteria(in)
+	judging, unbounded := p.criteria(in, known)
 	var times []time.Duration
 	for _, slot := range in.Slots {
 		for _, member := range slot.Members {
-			m := planOf(member)
+			m := known.plan(member)
 			p.Members = append(p.Members, m)
-			p.Calls += p.Repeats * m.Calls
-			p.JudgeCalls += p.Repeats * m.JudgeCalls
+			p.Calls = most(p.Calls + p.Repeats*m.Calls)
+			p.JudgeCalls = most(p.JudgeCalls + p.Repeats*m.JudgeCalls)
 			for _, judge := range p.Judges {
-				p.JudgeCalls += p.Repeats * (judge.Calls + judge.JudgeCalls) * judge.Repeats
+				p.JudgeCalls = most(p.JudgeCalls + p.Repeats*(judge.Calls+judge.JudgeCalls)*judge.Repeats)
 			}
-			unbounded = append(unbounded, m.Unbounded...)
+			unbounded = join(unbounded, m.Unbounded)
 			for range p.Repeats {
 				times = append(times, m.Time+judging)
 			}
@@ -77,15 +94,16 @@ func planOf(ref config.Ref) *Plan {
 }
 
 // criteria enters the rules of an instance, and returns how long one reply may be weighed, and what has no timeout.
-func (p *Plan) criteria(in *config.Instance) (judging time.Duration, unbounded []string) {
+func (p *Plan) criteria(in *config.Instance, known planner) (judging time.Duration, unbounded []string) {
 	weigh := func(c *config.Criterion) {
 		switch c.Rule {
 		case config.RuleText:
-			judge := planOf(c.Judge)
+			of := *known.plan(c.Judge)
+			judge := &of
 			judge.Repeats = 1 + c.JudgeRetries
 			p.Judges = append(p.Judges, judge)
 			judging += judge.Time * time.Duration(judge.Repeats)
-			unbounded = append(unbounded, judge.Unbounded...)
+			unbounded = join(unbounded, judge.Unbounded)
 		case config.RuleCommand:
 			judging += c.Timeout
 			if c.Timeout == 0 {
@@ -107,6 +125,21 @@ func (p *Plan) criteria(in *config.Instance) (judging time.Duration, unbounded [
 	}
 	p.Rules = append(p.Rules, policies(in.Config)...)
 	return judging, unbounded
+}
+
+// MostCalls stands for this many calls, or more.
+const MostCalls = 1_000_000_000
+
+// most keeps a count that grows with each level of nesting within what can be printed and multiplied.
+func most(n int) int { return min(max(n, 0), MostCalls) }
+
+func join(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // longest is how long attempts of the given lengths take at most when each one fails.

@@ -51,7 +51,7 @@ var plans = []struct {
 	{"race of one at a time", `x: {pattern: race, with: {candidates: [a, b]}, config: {max_parallel: 1}}`, 2, 0, 30 * time.Second, "", 0},
 	{"race with ticks, two at a time", `x: {pattern: race, with: {candidates: [b, b, b]}, config: {max_parallel: 2, start_after: 5s}}`, 3, 0, 40 * time.Second, "", 0},
 	{"listed race", `x: {pattern: race, with: {candidates: [b, a]}, config: {order: listed}}`, 2, 0, 20 * time.Second, "", 0},
-	{"race without a limit", `x: {pattern: race, with: {candidates: [open, a, open]}}`, 3, 0, 0, "open open", -1},
+	{"race without a limit", `x: {pattern: race, with: {candidates: [open, a, open]}}`, 3, 0, 0, "open", -1},
 	{"fan-out", `x: {pattern: fan-out, with: {delegates: [a, b, b]}}`, 3, 0, 20 * time.Second, "", 0},
 	{"fan-out of width 1", `x: {pattern: fan-out, with: {delegates: [a, b, b]}, config: {width: 1}}`, 3, 0, 50 * time.Second, "", 0},
 	{"fan-out of width 2", `x: {pattern: fan-out, with: {delegates: [a, b, b]}, config: {width: 2}}`, 3, 0, 30 * time.Second, "", 0},

@@ -2,8 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"github.com/firstgood/firstgood"
 )
 
 // secrets are values that must not be seen, the longest first, so that one that is part of another leaves nothing of it.
@@ -56,4 +61,29 @@ func public(environ []string) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return soundsSecret(name)
 	})
+}
+
+// discreet is criteria that do not see the keys which a server may have repeated in its reply, and so show them to no
+// judge and give them as no reason. The reply itself stays as it is.
+func discreet(weigh firstgood.Criteria[firstgood.Reply], hidden *atomic.Pointer[secrets]) firstgood.Criteria[firstgood.Reply] {
+	if weigh == nil {
+		return nil
+	}
+	return func(ctx context.Context, brief firstgood.Brief, reply firstgood.Reply) (firstgood.Verdict, error) {
+		if s := hidden.Load(); s != nil && len(*s) > 0 {
+			reply.Text, reply.Refusal = s.hide(reply.Text, false), s.hide(reply.Refusal, false)
+			if reply.JSON != nil {
+				reply.JSON = json.RawMessage(s.hide(string(reply.JSON), false))
+			}
+		}
+		return weigh(ctx, brief, reply)
+	}
+}
+
+// blot hides keys in the replies that a history holds, at any depth.
+func blot(history []firstgood.Failure, s secrets) {
+	for i := range history {
+		history[i].Reply = s.hide(history[i].Reply, false)
+		blot(history[i].Nested, s)
+	}
 }

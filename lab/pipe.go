@@ -48,7 +48,7 @@ func (pipeAddr) String() string  { return "lab.invalid" }
 // ctx's cause when ctx is done before, and [net.ErrClosed] once the pipe is closed.
 func (p *Pipe) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
-	err := error(net.ErrClosed)
+	err := net.ErrClosed
 	select {
 	case p.conns <- theirs:
 		return ours, nil

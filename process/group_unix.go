@@ -56,6 +56,9 @@ func (g *group) ask() {
 
 func (g *group) kill() { g.signal(unix.SIGKILL) }
 
+// killNow may be called while another goroutine looks after the group.
+func (g *group) killNow() { _ = unix.Kill(-g.id, unix.SIGKILL) }
+
 func (g *group) signal(s unix.Signal) {
 	if !g.gone {
 		_ = g.send(s)

@@ -62,6 +62,10 @@ func (g *group) ask() { _ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_
 
 func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
 
+// killNow may be called while another goroutine looks after the group. The job is killed when this process ends,
+// since that closes its handle.
+func (g *group) killNow() {}
+
 func (g *group) alive() bool {
 	var accounting struct {
 		TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64

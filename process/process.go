@@ -122,6 +122,8 @@ func Run(ctx context.Context, spec Spec) (Result, error) {
 	if err != nil {
 		return notRun, err
 	}
+	enter(&p.group)
+	defer leave(&p.group)
 	select {
 	case <-p.exited:
 	case <-ctx.Done():

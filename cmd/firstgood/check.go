@@ -93,17 +93,20 @@ func printPlans(w io.Writer, file *config.File) {
 		return
 	}
 	fmt.Fprintln(w, "\npatterns")
+	plans := engine.Plans(file)
+	shown := map[*engine.Plan]bool{}
 	for i, in := range file.Instances {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		plan := engine.PlanOf(config.Ref{Name: in.Name, Instance: in})
-		printPlan(w, plan, "  ")
+		plan := plans[in]
+		printPlan(w, plan, "  ", shown)
 		fmt.Fprintf(w, "    at most: %s%s, %s\n", count(plan.Calls, "call"), judgeCalls(plan), atMost(plan))
 	}
 }
 
-func printPlan(w io.Writer, plan *engine.Plan, indent string) {
+// printPlan prints what is in a plan. What was printed before in another pattern is not printed again.
+func printPlan(w io.Writer, plan *engine.Plan, indent string, shown map[*engine.Plan]bool) {
 	what := plan.Pattern
 	if what == "" {
 		what = plan.Kind
@@ -113,9 +116,16 @@ func printPlan(w io.Writer, plan *engine.Plan, indent string) {
 	} else if plan.Pattern == pattern.RetryWithLearningName {
 		what += fmt.Sprintf(", up to %d attempts", plan.Repeats)
 	}
+	if plan.Pattern != "" && shown[plan] {
+		what += ", as above"
+	}
 	fmt.Fprintf(w, "%s%s  (%s)\n", indent, plan.Name, what)
+	if shown[plan] {
+		return
+	}
+	shown[plan] = plan.Pattern != ""
 	for _, member := range plan.Members {
-		printPlan(w, member, indent+"  ")
+		printPlan(w, member, indent+"  ", shown)
 	}
 	for _, rule := range plan.Rules {
 		fmt.Fprintf(w, "%s  %s\n", indent, rule)
@@ -137,26 +147,21 @@ func limit(plan *engine.Plan) string {
 }
 
 func atMost(plan *engine.Plan) string {
-	if plan.Time > 0 {
+	switch {
+	case plan.Time > 0:
 		return plan.Time.String()
-	}
-	seen := map[string]bool{}
-	var names []string
-	for _, name := range plan.Unbounded {
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
+	case len(plan.Unbounded) == 0:
 		return "no time"
 	}
-	return "no limit in time (no timeout: " + strings.Join(names, ", ") + ")"
+	return "no limit in time (no timeout: " + strings.Join(plan.Unbounded, ", ") + ")"
 }
 
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if n == engine.MostCalls {
+		return fmt.Sprintf("over %d %ss", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -15,7 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/cmd/firstgood/live"
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/process"
 )
 
 func main() {
@@ -68,8 +71,11 @@ func usagef(format string, args ...any) error {
 type interrupted struct{ signal syscall.Signal }
 
 func (i *interrupted) Error() string {
-	if i.signal == syscall.SIGTERM {
+	switch i.signal {
+	case syscall.SIGTERM:
 		return "terminated (SIGTERM)"
+	case syscall.SIGHUP:
+		return "the terminal was closed (SIGHUP)"
 	}
 	return "interrupted (SIGINT)"
 }
@@ -77,7 +83,13 @@ func (i *interrupted) Error() string {
 func (i *interrupted) status() int { return 128 + int(i.signal) }
 
 // execute runs the command line and returns the exit status.
-func execute(args []string, t terminal) int {
+func execute(args []string, t terminal) (status int) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			fmt.Fprintf(t.err, "firstgood: it failed itself, which is a bug: %v\n%s", fault, debug.Stack())
+			status = exitProgram
+		}
+	}()
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	root := newRoot(t)
@@ -89,7 +101,7 @@ func execute(args []string, t terminal) int {
 	if err == nil {
 		return exitOK
 	}
-	status := exitUsage // what cobra itself refuses
+	status = exitUsage // what cobra itself refuses
 	var carried *exit
 	if errors.As(err, &carried) {
 		status = carried.status
@@ -99,16 +111,25 @@ func execute(args []string, t terminal) int {
 	case errors.As(err, &problems):
 		showProblems(t.err, problems)
 	case err.Error() != "":
-		fmt.Fprintf(t.err, "firstgood: %s\n", strings.TrimSuffix(err.Error(), "\n"))
+		// What a server, a judge or a program says may be in it, and must not command the terminal.
+		lines := strings.Split(strings.TrimSuffix(err.Error(), "\n"), "\n")
+		for i, line := range lines {
+			lines[i] = live.Clean(line)
+		}
+		fmt.Fprintf(t.err, "firstgood: %s\n", strings.Join(lines, "\n"))
 	}
 	return status
 }
 
-// withSignals returns a context that SIGINT and SIGTERM cancel. A second signal ends the process.
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal ends the process, and kills what
+// it runs. A reader of stdout that has gone is an error of the write, not the end of the process: what runs is to be
+// stopped first.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
 	done := make(chan struct{})
 	go func() {
 		var cause *interrupted
@@ -116,11 +137,12 @@ func withSignals(parent context.Context) (context.Context, func()) {
 			select {
 			case s := <-signals:
 				if cause != nil {
+					process.KillAll()
 					os.Exit(cause.status())
 				}
 				cause = &interrupted{syscall.SIGINT}
-				if s == syscall.SIGTERM {
-					cause.signal = syscall.SIGTERM
+				if number, ok := s.(syscall.Signal); ok {
+					cause.signal = number
 				}
 				cancel(cause)
 			case <-done:
@@ -130,6 +152,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		signal.Stop(pipes)
 		close(done)
 		cancel(nil)
 	}

@@ -34,9 +34,15 @@ func newProgress(w io.Writer, plan *engine.Plan) progress {
 	return view
 }
 
+// mostRows bounds what instances that are shared many times over would come to.
+const mostRows = 1000
+
 // rows are the lines of what runs in the plan, each followed by what runs in it.
 func rows(all []live.Row, plan *engine.Plan, depth int) []live.Row {
 	for _, member := range plan.Members {
+		if len(all) >= mostRows {
+			break // calls that have no row get one when they come
+		}
 		row := live.Row{Name: member.Name, Pattern: member.Pattern, Depth: depth}
 		if plan.Repeats > 1 {
 			row.Repeats = plan.Repeats

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/cmd/firstgood/live"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/engine"
 	"github.com/firstgood/firstgood/pattern"
@@ -358,7 +359,7 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 
 // run binds what ref names, runs it and prints the outcome.
 func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref config.Ref, brief firstgood.Brief) error {
-	if f.timeout < 0 {
+	if f.timeout < 0 || f.timeout == 0 && f.given("timeout") {
 		return usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
 	}
 	made, err := engine.New(engine.Config{File: file})
@@ -381,7 +382,20 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	if err != nil {
 		return &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
 	}
+	if !f.quiet && isTerminal(t.err) {
+		reasons(t.err, result) // the view had to cut them
+	}
 	return finish(result, f.quiet)
+}
+
+// reasons tells why each delegate failed, where nobody won and the headline does not say it.
+func reasons(w io.Writer, result *engine.Result) {
+	if result.Err == nil || len(result.Outcome.History) < 2 {
+		return
+	}
+	for _, f := range result.Outcome.History {
+		fmt.Fprintf(w, "  %s\n", live.Clean(f.String()))
+	}
 }
 
 // print writes the outcome to stdout: the winner's reply, or everything as JSON.
@@ -393,7 +407,7 @@ func (f *runFlags) print(t terminal, result *engine.Result) error {
 		}
 		return err
 	}
-	if result.Err != nil {
+	if result.Outcome.Status != firstgood.StatusWon {
 		return nil
 	}
 	reply := result.Outcome.Result
@@ -449,12 +463,22 @@ func headline(result *engine.Result) string {
 		}
 		return fmt.Sprintf("%s: no winner: all %d failed", result.Name, len(out.History))
 	case firstgood.StatusJudgeError:
-		return fmt.Sprintf("%s: no winner, and a reply could not be judged", result.Name)
+		return fmt.Sprintf("%s: no winner, and a reply could not be judged%s", result.Name, because(out.History, func(f firstgood.Failure) bool { return f.Kind == firstgood.KindJudgeError }))
 	case firstgood.StatusStopped:
-		return fmt.Sprintf("%s: stopped without a winner", result.Name)
+		return fmt.Sprintf("%s: stopped without a winner%s", result.Name, because(out.History, func(firstgood.Failure) bool { return true }))
 	default:
 		return fmt.Sprintf("%s: no winner: %v", result.Name, e.Cause)
 	}
+}
+
+// because names the last failure of a kind.
+func because(history []firstgood.Failure, kind func(firstgood.Failure) bool) string {
+	for _, f := range slices.Backward(history) {
+		if kind(f) {
+			return ": " + f.String()
+		}
+	}
+	return ""
 }
 
 // completeNames completes the names of the file in the first most arguments; -1 is all of them.

@@ -47,6 +47,7 @@ type Config struct {
 	// time of [New].
 	PassEnv   []string
 	Env       map[string]string
+	Secrets   []string      // further texts that no error shows; nil means none
 	Dir       string        // the working directory; "" is this process's
 	Grace     time.Duration // from asking the program to end until it is killed; 0 is one second
 	MaxOutput int           // the most bytes of stdout; 0 is 10 MiB
@@ -112,7 +113,7 @@ func New(c Config) (*Delegate, error) {
 			return invalid("env: %s: the value contains a NUL byte", name)
 		}
 	}
-	environment, secrets := environ(c.PassEnv, c.Env)
+	environment, secrets := environ(c.PassEnv, c.Env, c.Secrets)
 	return &Delegate{
 		name:     c.Name,
 		args:     args,

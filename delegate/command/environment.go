@@ -24,8 +24,8 @@ func Harmless() []string {
 	}
 }
 
-// environ returns the environment of a program, and the values in it that are secret.
-func environ(pass []string, fixed map[string]string) ([]string, secrets) {
+// environ returns the environment of a program, and the values in it that are secret, with those of more.
+func environ(pass []string, fixed map[string]string, more []string) ([]string, secrets) {
 	var environment []string
 	var hidden secrets
 	add := func(name, value string) {
@@ -46,6 +46,11 @@ func environ(pass []string, fixed map[string]string) ([]string, secrets) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
 		add(name, fixed[name])
+	}
+	for _, secret := range more {
+		if secret = strings.TrimSpace(secret); len(secret) >= shortestSecret {
+			hidden = append(hidden, secret)
+		}
 	}
 	// A secret that is part of another must not leave the rest of it.
 	slices.SortFunc(hidden, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

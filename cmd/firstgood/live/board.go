@@ -88,7 +88,7 @@ const maxText = 1000
 
 func newBoard(cfg Config, now time.Time) (board, error) {
 	root := &row{depth: -1, call: -1, state: running, began: now}
-	b := board{root: root, calls: map[int]place{-1: {row: root}}, text: clean, ellipsis: "..."}
+	b := board{root: root, calls: map[int]place{-1: {row: root}}, text: Clean, ellipsis: "..."}
 	switch screen := cfg.Screen; {
 	case screen.Unicode:
 		b.ellipsis = "…"

@@ -18,9 +18,9 @@ var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
 // maxMarks is how many combining marks a character keeps; no script needs more.
 const maxMarks = 4
 
-// clean returns s as one line that commands nothing: without escape sequences, control and format characters, with
+// Clean returns s as one line that commands nothing: without escape sequences, control and format characters, with
 // white space as single spaces, and with U+FFFD for what is no character.
-func clean(s string) string {
+func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		s = escapes.ReplaceAllString(s, "")
@@ -53,7 +53,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// cleanASCII is clean for terminals that show ASCII alone.
+// cleanASCII is Clean for terminals that show ASCII alone.
 func cleanASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -63,7 +63,7 @@ func cleanASCII(s string) string {
 			return -1
 		}
 		return '?'
-	}, clean(s))
+	}, Clean(s))
 }
 
 // width is how many columns a clean text takes.

@@ -30,8 +30,8 @@ var texts = []struct{ in, clean, ascii string }{
 
 func TestClean(t *testing.T) {
 	for _, tt := range texts {
-		if got := clean(tt.in); got != tt.clean {
-			t.Errorf("clean(%q): got %q, want %q", tt.in, got, tt.clean)
+		if got := Clean(tt.in); got != tt.clean {
+			t.Errorf("Clean(%q): got %q, want %q", tt.in, got, tt.clean)
 		}
 		if got := cleanASCII(tt.in); got != tt.ascii {
 			t.Errorf("cleanASCII(%q): got %q, want %q", tt.in, got, tt.ascii)
@@ -44,15 +44,15 @@ func FuzzClean(f *testing.F) {
 		f.Add(tt.in, 7)
 	}
 	f.Fuzz(func(t *testing.T, s string, room int) {
-		text := clean(s)
+		text := Clean(s)
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
-			t.Errorf("clean(%q): got %q", s, text)
+			t.Errorf("Clean(%q): got %q", s, text)
 		}
-		if again := clean(text); again != text {
-			t.Errorf("clean(%q): got %q, and cleaned again %q", s, text, again)
+		if again := Clean(text); again != text {
+			t.Errorf("Clean(%q): got %q, and cleaned again %q", s, text, again)
 		}
 		if w := width(text); w*(1+maxMarks)+maxMarks < utf8.RuneCountInString(text) {
-			t.Errorf("clean(%q): got %q, more marks than characters can hold", s, text)
+			t.Errorf("Clean(%q): got %q, more marks than characters can hold", s, text)
 		}
 		room = max(0, room)
 		for _, ellipsis := range []string{"…", "..."} {
