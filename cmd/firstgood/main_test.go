@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 //	lab key MODEL yes|no    an Authorization header came with each of those, or with none
 //	lab brief MODEL N       put the N-th brief of the model, from 1, on stdout
 //	exits N PROGRAM ARG…    run a program, which exits with N
-//	signal INT|TERM         send a signal to the last process in the background
+//	signal INT|TERM|HUP     send a signal to the last process in the background
 //	exits N                 so ended the process that was signalled last, which wait has waited for
 //	json PATH VALUE         stdout is one JSON object that has the value at the path; VALUE is JSON, or else a string, or
 //	                        :text, :object, :number, :list, :len N, :keys A,B,C
@@ -182,11 +182,11 @@ func exitsCommand(ts *testscript.TestScript, neg bool, args []string) {
 func signalCommand(ts *testscript.TestScript, neg bool, args []string) {
 	background := ts.BackgroundCmds()
 	if neg || len(args) != 1 || len(background) == 0 {
-		ts.Fatalf("usage: signal INT|TERM, of the last process in the background")
+		ts.Fatalf("usage: signal INT|TERM|HUP, of the last process in the background")
 	}
 	cmd := background[len(background)-1]
 	stateOf(ts).signalled = cmd
-	ts.Check(cmd.Process.Signal(map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]))
+	ts.Check(cmd.Process.Signal(map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[args[0]]))
 }
 
 func jsonCommand(ts *testscript.TestScript, neg bool, args []string) {
