@@ -166,11 +166,14 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// printColumns aligns rows of texts.
+// screen is how wide a text for people is at most, in columns.
+const screen = 80
+
+// printColumns aligns rows of texts. The last column goes on below itself where it is too wide.
 func printColumns(w io.Writer, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
-		for i, cell := range row {
+		for i, cell := range row[:len(row)-1] {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -179,12 +182,50 @@ func printColumns(w io.Writer, rows [][]string) {
 	}
 	for _, row := range rows {
 		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
-			}
+		last, at := len(row)-1, 0
+		for i, cell := range row[:last] {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+			at += widths[i] + 2
 		}
+		line.WriteString(strings.Join(fold(row[last], max(screen-at, 24)), "\n"+strings.Repeat(" ", at)))
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
+}
+
+// fold breaks a text into lines of at most so many characters, at white space; a longer word stays whole.
+func fold(text string, width int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		line := &lines[len(lines)-1]
+		switch {
+		case *line == "":
+			*line = word
+		case len([]rune(*line))+1+len([]rune(word)) <= width:
+			*line += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// wrap folds the paragraphs of a text to the screen. Lines that begin with white space stay as they are.
+func wrap(text string) string {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, fold(strings.Join(paragraph, " "), screen)...)
+			paragraph = nil
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if line == "" || strings.HasPrefix(line, " ") {
+			flush()
+			out = append(out, line)
+		} else {
+			paragraph = append(paragraph, line)
+		}
+	}
+	flush()
+	return strings.Join(out, "\n")
 }

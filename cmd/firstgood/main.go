@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -209,5 +210,15 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 	})
 	root.AddCommand(newRun(t), newChain(t), newRace(t), newDemo(t), newInit(t), newCheck(t), newJudge(t), newPatterns(t), newSchema(t), newLab(t), newVersion(t))
 	root.InitDefaultCompletionCmd()
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(screen)))
+	narrow(root)
 	return root
+}
+
+// narrow folds the help of a command, and of those under it, to the screen.
+func narrow(cmd *cobra.Command) {
+	cmd.Long = wrap(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		narrow(sub)
+	}
 }

@@ -64,7 +64,7 @@ Exit status: 0 won, 1 no winner, 2 usage or file error (nothing ran), 3 a judge 
 firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 		Example: `  firstgood run answer "What is the capital of France?"
   git diff | firstgood run review --json
-  firstgood run quick "2+2?" --set start_after=200ms --with candidates=fast,careful`,
+  firstgood run quick "2+2?" --set start_after=200ms --with candidates=a,b`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -106,13 +106,13 @@ firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 func newChain(t terminal) *cobra.Command {
 	return newAdHoc(t, "chain", pattern.FallbackChainName, "chain", "Try delegates in order, moving on only when one fails",
 		`  firstgood chain fast careful -- "What is the capital of France?"
-  firstgood chain fast careful --fail-if "it does not name a city" -- "What is the capital of France?"`)
+  firstgood chain fast careful --fail-if "it names no city" -- "France?"`)
 }
 
 func newRace(t terminal) *cobra.Command {
-	return newAdHoc(t, "race", pattern.RaceName, "candidates", "Start delegates at once, take the first good reply, cancel the rest",
+	return newAdHoc(t, "race", pattern.RaceName, "candidates", "Start delegates at once, take the first good reply",
 		`  firstgood race fast careful local -- "What is the capital of France?"
-  firstgood race fast careful --set start_after=400ms --nonempty -- "What is the capital of France?"`)
+  firstgood race fast careful --set start_after=400ms -- "France?"`)
 }
 
 // newAdHoc is a command that runs an instance which is not in the file.
