@@ -194,6 +194,9 @@ func printColumns(w io.Writer, rows [][]string) {
 
 // fold breaks a text into lines of at most so many characters, at white space; a longer word stays whole.
 func fold(text string, width int) []string {
+	if len([]rune(text)) <= width {
+		return []string{text}
+	}
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
 		line := &lines[len(lines)-1]
