@@ -131,7 +131,7 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 // what matches [context.DeadlineExceeded] or has a method Timeout() bool that says so; else [KindError]. An
 // error with an empty message gets a reason that names its type.
 func FailureOf(delegate string, index int, err error) (f Failure) {
-	f = Failure{Delegate: delegate, Index: index, Kind: KindError, Reason: strings.ToValidUTF8(err.Error(), "\uFFFD"), Err: err}
+	f = Failure{Delegate: delegate, Index: index, Kind: KindError, Reason: valid(err.Error()), Err: err}
 	switch e := err.(type) {
 	case *Error:
 		f.class(e)
@@ -139,10 +139,12 @@ func FailureOf(delegate string, index int, err error) (f Failure) {
 		f.look(err)
 	}
 	if strings.TrimSpace(f.Reason) == "" {
-		f.Reason = fmt.Sprintf("an error without a message (%T)", err)
+		f.Reason = nameless(err)
 	}
 	return f
 }
+
+func nameless(err error) string { return fmt.Sprintf("an error without a message (%T)", err) }
 
 func (f *Failure) class(e *Error) {
 	if e.Kind != "" {
@@ -198,8 +200,13 @@ func TextOf(reply any) string {
 			text = fmt.Sprint(reply)
 		}
 	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
+	return valid(text)
+}
+
+// valid returns s with what is not UTF-8 replaced.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
 	}
-	return text
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

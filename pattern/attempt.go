@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,6 @@ type finish[R any] struct {
 	beside  bool               // the reply came beside an error
 	fatal   bool               // the failure ends the run
 	failure *firstgood.Failure // nil when the reply is good
-	usage   firstgood.Usage
 }
 
 // step is how far an attempt has come, which tells whose error it is and whether there is a reply.
@@ -66,18 +64,20 @@ func (in *Instance[R]) weigh(ctx context.Context, brief *firstgood.Brief, f *fin
 	f.verdict, f.err = in.cfg.Criteria(ctx, *brief, f.reply)
 }
 
-// tell describes an attempt whose reply is not good, in f.failure; its duration is for the host to say.
-func (in *Instance[R]) tell(i int, f *finish[R]) {
-	if f.accepted() {
+// tell describes an attempt whose reply is not good, in f.failure, for which it uses room unless that is nil. The
+// duration is for the host to say. It does nothing the second time.
+func (in *Instance[R]) tell(i int, f *finish[R], room *firstgood.Failure) {
+	if f.accepted() || f.failure != nil {
 		return
 	}
-	if f.failure == nil {
+	f.failure = room
+	if room == nil {
 		f.failure = new(firstgood.Failure)
 	}
 	told := false
 	defer func() {
 		if !told { // by an error's or a reply's method
-			f.err, f.step, f.fatal = crash(recover()), min(f.step, replied), false
+			f.err, f.step = crash(recover()), min(f.step, replied)
 			in.describe(i, f)
 		}
 	}()
@@ -90,17 +90,25 @@ func (in *Instance[R]) describe(i int, f *finish[R]) {
 		*f.failure = firstgood.FailureOf(in.slots[i].name(), i, f.err)
 		f.fatal = f.step < weighed && stops(f.err)
 	} else {
-		f.failure.Delegate, f.failure.Index, f.failure.Kind = in.slots[i].name(), i, firstgood.KindRejected
-		f.failure.Reason, f.failure.Detail = cmp.Or(f.verdict.Reason, "the reply was rejected"), f.verdict.Detail
+		f.failure.Delegate, f.failure.Index = in.slots[i].name(), i
+		f.failure.Kind, f.failure.Reason, f.failure.Detail = firstgood.KindRejected, f.verdict.Reason, f.verdict.Detail
+		if f.failure.Reason == "" {
+			f.failure.Reason = "the reply was rejected"
+		}
 		f.fatal = f.verdict.Fatal
 	}
 	if f.step == weighed {
 		if f.err != nil {
 			f.failure.Kind = firstgood.KindJudgeError
 		}
-		f.failure.Reply, _ = firstgood.Excerpt(firstgood.TextOf(any(f.reply)), firstgood.ExcerptUnits)
+		f.failure.Reply = excerpt(f.reply)
 	}
 	f.fatal = f.fatal || in.stop(f.failure)
+}
+
+func excerpt[R any](reply R) string {
+	text, _ := firstgood.Excerpt(firstgood.TextOf(any(reply)), firstgood.ExcerptUnits)
+	return text
 }
 
 // stop asks the instance's policy whether a failure stops the run. A policy that panics does.

@@ -54,8 +54,7 @@ type attempt[R any] struct {
 	run    *run[R]
 	brief  *firstgood.Brief
 	i      int
-	call   int       // its place in the run's calls
-	f      finish[R] // its goroutine's, and the loop's once it is accepted
+	call   int // its place in the run's calls
 
 	// Guarded by run.mu.
 	stage    stage
@@ -67,6 +66,7 @@ type attempt[R any] struct {
 	scope    *firstgood.Scope // nil until somebody asks
 	key      string           // for idempotency; "" until somebody asks
 	path     []string         // the way to the winner inside it
+	reply    R                // of an accepted attempt
 	failure  *firstgood.Failure
 }
 
@@ -296,43 +296,48 @@ func (r *run[R]) expire() {
 	}
 }
 
-// work makes the attempt, to its end.
+// work makes the attempt, to its end. Who was told to stop is not to blame, so that there is no failure to describe.
 func (a *attempt[R]) work() {
-	defer a.done() // also when the goroutine is on its way out
-	a.run.in.try(a, a.brief, a.i, a, &a.f)
+	var f finish[R]
+	defer a.done(&f)
+	a.run.in.try(a, a.brief, a.i, a, &f)
+	if a.Err() == nil {
+		a.run.in.tell(a.i, &f, nil)
+	}
 }
 
-func (a *attempt[R]) done() {
+// done is the end of work, also when the goroutine is on its way out.
+func (a *attempt[R]) done(f *finish[R]) {
 	in := a.run.in
 	if !in.cfg.Inline {
 		defer in.live.leave()
 	}
-	defer a.settle()
-	if a.Err() == nil { // who was told to stop is not to blame
-		in.tell(a.i, &a.f)
+	defer a.settle(f)
+	if a.Err() == nil {
+		in.tell(a.i, f, nil)
 	}
 }
 
-// replied moves on from the delegate's part to the judgement, and reports whether there is a point in it.
+// replied enters what the delegate's part has cost, moves on to the judgement, and reports whether there is a point in
+// it.
 func (a *attempt[R]) replied(f *finish[R]) bool {
 	r := a.run
-	f.usage = r.in.usage(f.reply, f.err)
+	usage := r.in.usage(f.reply, f.err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.calls != nil {
+		r.calls[a.call].Usage = usage
+	}
 	if a.scope != nil && r.in.slots[a.i].nested {
 		a.path = a.scope.Path()
 	}
 	if a.stage != running || r.closed {
 		return false
 	}
-	if f.err != nil || r.in.cfg.Criteria == nil {
-		return true
-	}
-	a.stage = judging
-	if r.record != nil {
-		call := &r.calls[a.call]
-		call.State, call.Usage = firstgood.StateJudging, f.usage
-		r.record.Put(call)
+	if f.err == nil && r.in.cfg.Criteria != nil {
+		a.stage = judging
+		r.calls[a.call].State = firstgood.StateJudging
+		r.put(&r.calls[a.call])
 	}
 	return true
 }
@@ -352,7 +357,7 @@ func (a *attempt[R]) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed && a.stage == running {
-		a.end(&failure, fatal, firstgood.Usage{})
+		a.end(&failure, fatal)
 		a.cancel(err)
 	}
 }
@@ -377,29 +382,30 @@ func (a *attempt[R]) giveWay() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed && a.stage <= judging {
-		a.end(&failure, fatal, firstgood.Usage{})
+		a.end(&failure, fatal)
 		a.cancel(err)
 	}
 }
 
 // settle settles the attempt with what its goroutine brings, or discards that when it is late.
-func (a *attempt[R]) settle() {
-	r, f := a.run, &a.f
+func (a *attempt[R]) settle(f *finish[R]) {
+	r := a.run
 	r.mu.Lock()
 	a.disarm()
 	good := false
 	switch {
 	case r.closed || a.stage > judging:
-		a.add(f.usage)
+		a.late()
 	case f.accepted():
 		good = true
-		a.end(nil, false, f.usage)
+		a.reply = f.reply
+		a.end(nil, false)
 	case f.failure != nil:
-		a.end(f.failure, f.fatal, f.usage)
+		a.end(f.failure, f.fatal)
 	default:
 		a.stage = stopped
 		r.calls[a.call].State = firstgood.StateCancelled
-		a.add(f.usage)
+		a.late()
 	}
 	r.mu.Unlock()
 	if !good {
@@ -417,9 +423,9 @@ func (a *attempt[R]) disarm() {
 }
 
 // end gives the attempt its turn: a failure, or nil where its reply is accepted. The run's lock is held.
-func (a *attempt[R]) end(failure *firstgood.Failure, fatal bool, usage firstgood.Usage) {
+func (a *attempt[R]) end(failure *firstgood.Failure, fatal bool) {
 	r, call := a.run, &a.run.calls[a.call]
-	call.Duration, call.Usage = r.elapsed()-call.Started, usage
+	call.Duration = r.elapsed() - call.Started
 	a.stage, a.accepted, a.fatal, a.failure = settled, failure == nil, fatal, failure
 	if failure != nil {
 		failure.Duration = call.Duration
@@ -432,14 +438,13 @@ func (a *attempt[R]) end(failure *firstgood.Failure, fatal bool, usage firstgood
 	r.signal()
 }
 
-// add enters what an attempt that the loop has no use for has cost. The run's lock is held.
-func (a *attempt[R]) add(usage firstgood.Usage) {
+// late enters the end of an attempt that the loop has no use for. The run's lock is held.
+func (a *attempt[R]) late() {
 	r := a.run
 	if r.calls == nil {
 		return
 	}
 	call := &r.calls[a.call]
-	call.Usage = usage
 	if call.State == firstgood.StateCancelled {
 		call.Duration = r.elapsed() - call.Started
 	}
@@ -500,14 +505,14 @@ func (a *attempt[R]) keep() {
 			a.cancel(nil)
 		}
 	}()
-	held = a.run.in.mayHold() && a.run.in.hold(a.f.reply, func() { a.cancel(nil) })
+	held = a.run.in.mayHold() && a.run.in.hold(a.reply, func() { a.cancel(nil) })
 }
 
 // result takes the reply out of the run, which a delegate that is deaf may keep in memory for long.
 func (r *run[R]) result(a *attempt[R]) R {
 	var none R
-	reply := a.f.reply
-	a.f.reply = none
+	reply := a.reply
+	a.reply = none
 	return reply
 }
 

@@ -77,8 +77,7 @@ func (h *plain[R]) Next(time.Duration) (Turn, error) {
 		h.history = make([]firstgood.Failure, 0, min(in.plan.N, 4))
 	}
 	h.history = append(h.history, firstgood.Failure{})
-	f.failure = &h.history[len(h.history)-1]
-	in.tell(h.i, f)
+	in.tell(h.i, f, &h.history[len(h.history)-1])
 	in.free(f)
 	return Turn{I: h.i, Fatal: f.fatal}, nil
 }
