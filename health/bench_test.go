@@ -66,6 +66,19 @@ func BenchmarkAttempt(b *testing.B) {
 			}
 		})
 	}
+	b.Run("direct/watched failing", func(b *testing.B) {
+		tracker, err := New(Config{Breaker: Breaker{Sample: 1 << 30}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		d := Watch(tracker, "d", firstgood.Within(time.Minute, firstgood.Func("d", func(context.Context, firstgood.Brief) (string, error) {
+			return "", &firstgood.Error{Kind: firstgood.KindTruncated, Reason: "it stops short"}
+		})))
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = d.Attempt(ctx, firstgood.Brief{})
+		}
+	})
 	b.Run("may", func(b *testing.B) {
 		for b.Loop() {
 			if err := tracker.May("d"); err != nil {

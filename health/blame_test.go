@@ -64,6 +64,15 @@ func TestS22_CallersDeadlineChargesNobody(t *testing.T) {
 		synctest.Wait()
 		want(t, tracker, OK, 0, 0, 1, 0)
 	})
+	for name, cause := range map[string]error{"of another kind": failed(firstgood.KindUnavailable), "that panics": panicking{}} {
+		inBubble(t, "late, and with a cause "+name, func(t *testing.T) {
+			tracker := tracked(t, touchy())
+			end := begun(t, act{after: time.Hour}.limited(tracker, time.Minute))
+			time.Sleep(59 * time.Second)
+			end(cause)
+			want(t, tracker, OK, 0, 0, 1, 0)
+		})
+	}
 	inBubble(t, "of a context, at the delegate's own hand", func(t *testing.T) {
 		tracker := tracked(t, touchy())
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -83,6 +92,15 @@ func TestS22_CallersDeadlineChargesNobody(t *testing.T) {
 			t.Errorf("got status %s", out.Status)
 		}
 		synctest.Wait()
+		want(t, tracker, OK, 0, 0, 1, 0)
+	})
+	inBubble(t, "of the run, and the delegate is deaf beyond its own", func(t *testing.T) {
+		tracker := tracked(t, touchy())
+		in := chain(t, pattern.Config[string]{Timeout: 100 * time.Millisecond, Delegates: []delegate{act{after: time.Hour, deaf: true}.limited(tracker, time.Minute)}})
+		_, _ = in.Run(t.Context(), firstgood.Brief{})
+		if err := in.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		want(t, tracker, OK, 0, 0, 1, 0)
 	})
 	inBubble(t, "of a run, and the delegate has no timeout", func(t *testing.T) {
@@ -181,6 +199,7 @@ func TestWhatCounts(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Error() string { panic("no message") }
+func (panicking) Unwrap() error { panic("no cause") }
 
 func TestARejectedReplyIsASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -247,6 +266,21 @@ func TestTheAttemptsOwnTimeoutCountsOnceAndAtOnce(t *testing.T) {
 	}
 }
 
+// Whether the delegate or the news of its timeout is first makes no difference.
+func TestAReplyThatComesWithTheTimeoutIsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := tracked(t, touchy())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		d := Watch(tracker, "d", firstgood.Within(time.Minute, firstgood.Func("d", func(context.Context, firstgood.Brief) (string, error) {
+			time.Sleep(time.Minute)
+			cancel(failed(firstgood.KindTimeout))
+			return "yes", nil
+		})))
+		_, _ = d.Attempt(ctx, firstgood.Brief{})
+		want(t, tracker, Cooling, 0, 1, 0, 0)
+	})
+}
+
 // A run's timeout counts only where it came within a tenth of the attempt's own.
 func TestATimeoutNeedsTheDelegatesTime(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -260,6 +294,42 @@ func TestATimeoutNeedsTheDelegatesTime(t *testing.T) {
 			synctest.Wait()
 			if s := tracker.State("d"); s.Failures != c.failures || s.Uncounted != 1-c.failures {
 				t.Errorf("got %+v", s)
+			}
+		})
+	}
+}
+
+// afterFuncs is a context that counts what waits for its end.
+type afterFuncs struct {
+	context.Context
+	done    chan struct{} // of its own, or the context inside would be asked
+	waiting *int
+}
+
+func (c afterFuncs) Done() <-chan struct{} { return c.done }
+
+func (c afterFuncs) AfterFunc(func()) func() bool {
+	*c.waiting++
+	return func() bool { *c.waiting--; return true }
+}
+
+// A context may live long: nothing is left in it.
+func TestNothingIsKept(t *testing.T) {
+	for name, after := range map[string]time.Duration{"soon": time.Second, "late": 59 * time.Second} {
+		inBubble(t, name, func(t *testing.T) {
+			tracker := opened(t)
+			waiting := 0
+			ctx := afterFuncs{t.Context(), make(chan struct{}), &waiting}
+			for range 3 { // the first tries it out
+				if _, err := (act{after: after, reply: "yes"}).limited(tracker, time.Minute).Attempt(ctx, firstgood.Brief{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, _ := tracker.entry("d", false).begin(time.Minute)
+			a.expectNoMore()
+			a.expect(ctx) // a timer that fires as the delegate returns
+			if waiting != 0 {
+				t.Errorf("%d functions wait for the context's end", waiting)
 			}
 		})
 	}

@@ -125,6 +125,24 @@ func TestTheLatestDeadlineWins(t *testing.T) {
 	})
 }
 
+func TestTheLatestDeadlineWinsWhileADelegateIsTriedOut(t *testing.T) {
+	for wish, state := range map[time.Duration]State{time.Hour: Cooling, time.Second: HalfOpen} {
+		inBubble(t, wish.String(), func(t *testing.T) {
+			tracker := tracked(t, Config{Cooldown: map[firstgood.Kind]time.Duration{firstgood.KindRateLimited: time.Second}})
+			begun(t, act{after: DefaultOpen + time.Second, err: retryAfter(firstgood.KindRateLimited, wish)}.watched(tracker))
+			_ = bad().attempts(t, tracker, DefaultSample)
+			time.Sleep(DefaultOpen)
+			begun(t, act{after: 24 * time.Hour}.watched(tracker))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			want(t, tracker, state)
+			if s := tracker.State("d"); !s.Until.Equal(time.Now().Add(max(wish, DefaultOpen-time.Second))) {
+				t.Errorf("until %v", s.Until)
+			}
+		})
+	}
+}
+
 func TestCooldownsCanBeSet(t *testing.T) {
 	inBubble(t, "none", func(t *testing.T) {
 		tracker := tracked(t, noCooldown())

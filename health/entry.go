@@ -12,9 +12,9 @@ import (
 // entry is what is known of one delegate.
 //
 // The breaker, a library's, keeps the window and the states. Two things that it does not know are kept beside it.
-// One is its period, which changes with its state: an attempt counts in the period in which it began, so that what
-// was in flight when the breaker opened is no probe. The other is who holds the one place of a half-open breaker, so
-// that an attempt which comes to nothing can give it back.
+// One is a period: an attempt counts for the breaker in the one in which it began, so that what was in flight when it
+// opened does not close it again. The other is who holds the one place of a half-open breaker, so that an attempt which
+// comes to nothing can give it back.
 type entry struct {
 	tracker *Tracker
 	name    string
@@ -23,10 +23,10 @@ type entry struct {
 	until   time.Time                          // the end of the cooldown
 	after   firstgood.Kind                     // the failure that set it
 	breaker circuitbreaker.CircuitBreaker[any] // nil when there is none
-	period  uint64
-	opened  string    // why the breaker is not closed
-	probe   *attempt  // in flight, and holds the place until lapse
-	lapse   time.Time // in case it never ends
+	period  uint64                             // changes when the breaker opens or closes
+	opened  string                             // why the breaker is not closed
+	probe   *attempt                           // in flight, and holds the place until lapse
+	lapse   time.Time                          // in case it never ends
 
 	successes, failures, uncounted, refused int
 }
@@ -57,12 +57,14 @@ func (e *entry) kept() *CoolingError {
 	} else {
 		e.until = time.Time{}
 	}
-	if !closed && e.breaker.State() == circuitbreaker.OpenState {
+	switch {
+	case closed:
+	case e.breaker.State() == circuitbreaker.OpenState:
 		left := e.breaker.RemainingDelay()
 		if end := now.Add(left); left > 0 && end.After(until) {
 			state, until, reason = Open, end, e.opened
 		}
-	} else if e.probe != nil && e.lapse.After(now) && e.lapse.After(until) {
+	case e.probe != nil && e.lapse.After(now) && e.lapse.After(until):
 		state, until, reason = HalfOpen, e.lapse, e.opened
 	}
 	if state == "" {
@@ -99,20 +101,11 @@ func (e *entry) begin(limit time.Duration) (*attempt, *CoolingError) {
 		return nil, kept
 	}
 	if a.probes = !e.closed(); a.probes {
-		if e.breaker.State() == circuitbreaker.OpenState {
-			e.breaker.HalfOpen()
-			e.turn()
-		}
-		e.probe, e.lapse = a, time.Now().Add(limit+e.tracker.cfg.Breaker.Open)
+		e.breaker.HalfOpen() // if it is not yet
+		e.probe, e.lapse = a, time.Now().Add(limit).Add(e.tracker.cfg.Breaker.Open)
 	}
 	a.period = e.period
 	return a, nil
-}
-
-// turn begins a period. Those in flight count no longer.
-func (e *entry) turn() {
-	e.period++
-	e.probe = nil
 }
 
 // succeed ends the attempt with a reply.
@@ -183,12 +176,12 @@ func (a *attempt) record(e *entry, kind firstgood.Kind, success bool) {
 	if a.probes {
 		before = circuitbreaker.HalfOpenState
 	}
-	if state := e.breaker.State(); state != before {
-		e.turn()
-		e.opened = ""
-		if state == circuitbreaker.OpenState {
-			e.opened = a.why(e, kind)
-		}
+	state := e.breaker.State()
+	if state != before {
+		e.period++
+	}
+	if state == circuitbreaker.OpenState {
+		e.opened = a.why(e, kind)
 	}
 }
 

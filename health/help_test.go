@@ -149,7 +149,7 @@ func want(t *testing.T, tracker *Tracker, state State, counts ...int) {
 }
 
 // cooling checks that d is kept from starting for so long.
-func cooling(t *testing.T, err error, state State, wait time.Duration) *CoolingError {
+func cooling(t *testing.T, err error, state State, wait time.Duration) CoolingError {
 	t.Helper()
 	e, ok := errors.AsType[*CoolingError](err)
 	if !ok {
@@ -158,5 +158,5 @@ func cooling(t *testing.T, err error, state State, wait time.Duration) *CoolingE
 	if e.State != state || e.Wait != wait || !e.Until.Equal(time.Now().Add(wait)) {
 		t.Fatalf("got %s for %v until %v, want %s for %v until %v", e.State, e.Wait, e.Until, state, wait, time.Now().Add(wait))
 	}
-	return e
+	return *e
 }

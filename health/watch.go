@@ -114,15 +114,24 @@ func (a *attempt) cut(ctx context.Context) {
 	a.mu.Lock()
 	late := a.late
 	a.mu.Unlock()
-	if cause, ok := context.Cause(ctx).(*firstgood.Error); ok && late && cause.Kind == firstgood.KindTimeout {
+	if late && isTimeout(context.Cause(ctx)) {
 		a.fail(firstgood.KindTimeout, 0)
 	} else {
 		a.drop()
 	}
 }
 
-// classOf returns the kind of a failure and for how long the other side asked to be left alone. The methods of an
-// error are not ours: one that panics is a panic of the delegate, here as it will be for the host.
+// The methods of an error or a cause are not ours, and may panic.
+
+// isTimeout reports whether the cause of a context's end is a timeout that a host keeps.
+func isTimeout(cause error) (is bool) {
+	defer func() { _ = recover() }()
+	e, ok := errors.AsType[*firstgood.Error](cause)
+	return ok && e.Kind == firstgood.KindTimeout
+}
+
+// classOf returns the kind of a failure, and for how long the other side asked to be left alone. An error that panics
+// is a panic of the delegate, here as it will be for the host.
 func classOf(err error) (kind firstgood.Kind, wish time.Duration) {
 	kind = firstgood.KindPanic
 	defer func() { _ = recover() }()
