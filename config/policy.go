@@ -274,8 +274,8 @@ func (s *scope) reserve(in *Instance) {
 	case c.Timeout == 0:
 		s.wrong(SeverityError, in, "reserve", nil, "it is kept from timeout, and there is none here; give timeout, or remove it")
 		return
-	case width == 0 && c.StartAfter > 0:
-		s.wrong(SeverityError, in, "reserve", nil, "it does nothing here: start_after starts the next however long the first takes; remove it, or give max_parallel")
+	case c.StartAfter > 0:
+		s.wrong(SeverityError, in, "reserve", nil, "it does nothing here: start_after starts the next however long the first takes; remove one of the two")
 		return
 	case width == 0:
 		s.wrong(SeverityError, in, "reserve", nil, "it does nothing here: a %s starts all at once; remove it, or give %s", in.Pattern, key)

@@ -30,9 +30,9 @@ type Config[R any] struct {
 	MaxAttempts int // retry-with-learning: attempts in all; 0: 3
 
 	// Reserve is how much of Timeout is kept for each delegate still to come, so that one that hangs cannot eat the
-	// run: an attempt, its judgement included, is over when only that much is left. It needs a Timeout greater
-	// than Reserve for each delegate after those that start at once. 0: nothing is kept. Not with StartAfter,
-	// whose ticks start the others in any case.
+	// run: an attempt, its judgement included, is over when only that much is left. Where several are in flight at
+	// once, it is kept once for as many. Timeout must be greater than all that is kept. 0: nothing is kept. Not with
+	// StartAfter, whose ticks start the others in any case.
 	Reserve time.Duration
 
 	// Gate is asked before each start, on the caller's goroutine, and must not block. Its context is the run's. An
@@ -134,8 +134,8 @@ func build[R any](name string, cfg Config[R], plan Plan, attempts func(Decision)
 	}
 	plan.First = min(plan.First, plan.N)
 	plan.Timeout, plan.Reserve = cfg.Timeout, cfg.Reserve
-	if later := plan.N - plan.First; cfg.Reserve > 0 && cfg.Reserve*time.Duration(later) >= cfg.Timeout {
-		return nil, fmt.Errorf("%s: Reserve is %v for each of %d delegates to come, which leaves nothing of a Timeout of %v", cfg.Name, cfg.Reserve, later, cfg.Timeout)
+	if later := plan.rounds() - 1; cfg.Reserve > 0 && cfg.Reserve*time.Duration(later) >= cfg.Timeout {
+		return nil, fmt.Errorf("%s: Reserve is %v, %d times over, which leaves nothing of a Timeout of %v", cfg.Name, cfg.Reserve, later, cfg.Timeout)
 	}
 	in := &Instance[R]{cfg: cfg, pattern: name, plan: plan, attempts: attempts, traits: traitsOf(reflect.TypeFor[R]()), ready: yield}
 	if cfg.Inline {

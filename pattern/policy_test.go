@@ -82,7 +82,8 @@ func TestPlan_End(t *testing.T) {
 	}{
 		{Plan{N: 3, First: 1, Timeout: 10, Reserve: 3}, []time.Duration{4, 7, 0}},
 		{Plan{N: 3, First: 3, Timeout: 10, Reserve: 3}, []time.Duration{0, 0, 0}},
-		{Plan{N: 4, First: 2, Timeout: 10, Reserve: 3}, []time.Duration{4, 4, 7, 0}},
+		{Plan{N: 4, First: 2, Timeout: 10, Reserve: 3}, []time.Duration{7, 7, 0, 0}},
+		{Plan{N: 5, First: 2, Timeout: 10, Reserve: 3}, []time.Duration{4, 4, 7, 7, 0}},
 		{Plan{N: 3, First: 1, Delay: 1, Timeout: 10, Reserve: 3}, []time.Duration{0, 0, 0}},
 		{Plan{N: 3, First: 1, Timeout: 10}, []time.Duration{0, 0, 0}},
 		{Plan{N: 3, First: 1, Reserve: 3}, []time.Duration{0, 0, 0}},

@@ -10,7 +10,7 @@ type Plan struct {
 	Delay  time.Duration // a tick after this long without an event starts one more; 0: no ticks
 	Most   int           // a tick starts none while so many are in flight; 0: no limit. First is not above it
 	Listed bool          // Want is 1: take the earliest-listed acceptable, once all before it have settled
-	// Timeout is the run's, 0: none. Reserve is how much of it is kept for each delegate still to come, 0: nothing.
+	// Timeout is the run's, 0: none. Reserve is how much of it is kept for each round still to come, 0: nothing.
 	// Hosts hold them; see [Plan.End].
 	Timeout, Reserve time.Duration
 	// May is asked before each start, and must not block. Refused on a tick, the delegate is left for a later
@@ -19,15 +19,19 @@ type Plan struct {
 }
 
 // End is when attempt i must be over, judgement included, since the start of the run, so that each delegate still to
-// come has its Reserve. It is 0 where there is no such time: without a Timeout or a Reserve, with ticks, which start
-// the others whatever happens, and for an attempt after which nobody is to come.
+// come has its Reserve. Those that can be in flight together share it: the first First are one round, and so on. It is 0
+// where there is no such time: without a Timeout or a Reserve, with ticks, which start the others whatever happens, and
+// in the last round.
 func (p *Plan) End(i int) time.Duration {
-	later := p.N - max(i+1, p.First)
+	later := p.rounds() - 1 - i/max(p.First, 1)
 	if p.Timeout == 0 || p.Reserve == 0 || p.Delay > 0 || later <= 0 {
 		return 0
 	}
 	return p.Timeout - p.Reserve*time.Duration(later)
 }
+
+// rounds is how many times First delegates it takes to have all at work.
+func (p *Plan) rounds() int { return (p.N + max(p.First, 1) - 1) / max(p.First, 1) }
 
 // Turn is one event of a run: delegate I has finished, or time has passed.
 type Turn struct {
