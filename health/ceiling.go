@@ -27,14 +27,18 @@ const (
 // Burst, and is full at the beginning. So of any r consecutive runs at most r × Share + Burst extra starts are made.
 // It knows no time: without runs nothing is put in.
 //
-// In a Gate, ask it last, since a token that is taken should be used:
+// In a Gate, ask it last: a token that is taken should be used, and a run is one run however many delegates are
+// refused before the first that starts.
 //
 //	func(_ context.Context, s pattern.Start) error {
+//		if err := tracker.May(names[s.I]); err != nil {
+//			return err
+//		}
 //		if s.Started == 0 {
 //			ceiling.Run()
 //		}
-//		if err := tracker.May(names[s.I]); err != nil || !s.Tick {
-//			return err
+//		if !s.Tick {
+//			return nil
 //		}
 //		return ceiling.Extra()
 //	}
