@@ -126,43 +126,42 @@ func (r *Record) Calls() []Call {
 	return slices.Clone(r.calls)
 }
 
-// Tree returns the calls with the given IDs and all that serve them, at any depth, in order of start.
+// Tree returns the calls with the given IDs and all that serve them, at any depth, in order of start. An ID that no call
+// has counts for nothing.
 func (r *Record) Tree(ids ...int) []Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(ids) == 0 {
-		return nil
-	}
-	in := make(map[int]bool, len(ids))
+	wanted := make([]bool, len(r.calls))
+	first, n := len(r.calls), 0
 	for _, id := range ids {
-		in[id] = true
+		if 0 <= id && id < len(wanted) {
+			wanted[id], first = true, min(first, id)
+		}
 	}
-	var calls []Call
-	for _, c := range r.calls[slices.Min(ids):] {
-		if in[c.ID] || in[c.Parent] {
-			in[c.ID] = true
-			calls = append(calls, c)
+	for id := first; id < len(r.calls); id++ { // what serves a call comes after it
+		if parent := r.calls[id].Parent; 0 <= parent && parent < id && wanted[parent] {
+			wanted[id] = true
+		}
+		if wanted[id] {
+			n++
+		}
+	}
+	calls := make([]Call, 0, n)
+	for id := first; id < len(r.calls); id++ {
+		if wanted[id] {
+			calls = append(calls, r.calls[id])
 		}
 	}
 	return calls
 }
 
-// Under returns the calls that serve the call with the given ID, at any depth, and all calls for -1.
+// Under returns the calls that serve the call with the given ID, at any depth, in order of start, and all calls for -1.
 func (r *Record) Under(id int) []Call {
 	if id < 0 {
 		return r.Calls()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	inside := map[int]bool{id: true}
-	var calls []Call
-	for _, c := range r.calls {
-		if inside[c.Parent] {
-			inside[c.ID] = true
-			calls = append(calls, c)
-		}
-	}
-	return calls
+	calls := r.Tree(id)
+	return calls[min(1, len(calls)):]
 }
 
 // Total returns the sum of what the calls used, each counted once: losers and judges too.

@@ -39,27 +39,37 @@ func (f *FanOut[R]) Drain(ctx context.Context) error { return f.in.Drain(ctx) }
 
 // Attempt runs the instance as a delegate; see [FanOut.Run].
 func (f *FanOut[R]) Attempt(ctx context.Context, brief firstgood.Brief) ([]R, error) {
-	out, err := f.Run(ctx, brief)
+	var out firstgood.Outcome[[]R]
+	_, err := f.decide(ctx, brief, &out)
 	return out.Result, err
 }
 
 // Run gives brief to all delegates and returns when each has finished. The error is as for [Instance.Run]. A run
 // that was stopped or cancelled half-way has no result.
-func (f *FanOut[R]) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcome[[]R], error) {
+func (f *FanOut[R]) Run(ctx context.Context, brief firstgood.Brief) (out firstgood.Outcome[[]R], err error) {
+	r, err := f.decide(ctx, brief, &out)
+	if r != nil {
+		out.Calls = r.snapshot()
+	}
+	return out, err
+}
+
+// decide is as [Instance.decide].
+func (f *FanOut[R]) decide(ctx context.Context, brief firstgood.Brief, out *firstgood.Outcome[[]R]) (*run[R], error) {
+	out.WinnerIndex = -1
 	var one firstgood.Outcome[R]
-	out := firstgood.Outcome[[]R]{WinnerIndex: -1}
 	if ctx.Err() != nil {
 		err := f.in.noWinner(&one, Decision{}, context.Cause(ctx), nil)
 		out.Status = one.Status
-		return out, err
+		return nil, err
 	}
 	r, d, err := f.in.execute(ctx, brief)
 	r.report(d, &one)
-	out.Attempts, out.History, out.Calls, out.Duration = one.Attempts, one.History, one.Calls, one.Duration
+	out.Attempts, out.History, out.Duration = one.Attempts, one.History, one.Duration
 	if err != nil || d.Fatal || d.Accepted == 0 {
 		err = f.in.noWinner(&one, d, err, r.limit)
 		out.Status = one.Status
-		return out, err
+		return r, err
 	}
 	out.Status, out.Result = firstgood.StatusWon, make([]R, len(r.attempts))
 	for i, a := range r.attempts {
@@ -67,5 +77,5 @@ func (f *FanOut[R]) Run(ctx context.Context, brief firstgood.Brief) (firstgood.O
 			out.Result[i] = r.result(a)
 		}
 	}
-	return out, nil
+	return r, nil
 }

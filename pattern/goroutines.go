@@ -534,22 +534,28 @@ func (r *run[R]) report(d Decision, out *firstgood.Outcome[R]) {
 	out.Attempts = r.in.attempts(d)
 	out.Duration = r.now - r.began
 	out.History = r.history()
+}
+
+// snapshot is the calls as they stand at the decision. It is taken once.
+func (r *run[R]) snapshot() []firstgood.Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.record == nil { // then nobody will look at it again
-		out.Calls, r.calls = r.calls, nil
-		return
+	if r.record == nil { // then nobody will look at them again
+		calls := r.calls
+		r.calls = nil
+		return calls
 	}
 	ids := make([]int, len(r.calls))
 	for i := range r.calls {
 		ids[i] = r.calls[i].ID
 	}
-	out.Calls = r.record.Tree(ids...)
-	for i := range out.Calls { // those of nested runs and judges that have not heard of the decision yet
-		if c := &out.Calls[i]; c.State == firstgood.StateRunning || c.State == firstgood.StateJudging {
+	calls := r.record.Tree(ids...)
+	for i := range calls { // those of nested runs and judges that have not heard of the decision yet
+		if c := &calls[i]; c.State == firstgood.StateRunning || c.State == firstgood.StateJudging {
 			c.State, c.Duration = firstgood.StateCancelled, r.now-c.Started
 		}
 	}
+	return calls
 }
 
 // scopeOf is what an attempt's context says of its place in the record. A record costs more than the rest of a

@@ -51,7 +51,8 @@ func (in *Instance[R]) Nests() bool { return true }
 // Attempt runs the instance as a delegate: see [Instance.Run]. A run without a winner is an error of type
 // *[firstgood.NoWinnerError].
 func (in *Instance[R]) Attempt(ctx context.Context, brief firstgood.Brief) (R, error) {
-	out, err := in.Run(ctx, brief)
+	var out firstgood.Outcome[R]
+	_, err := in.decide(ctx, brief, &out)
 	if scope := firstgood.ScopeOf(ctx); scope != nil {
 		scope.SetPath(out.WinnerPath)
 	}
@@ -64,27 +65,30 @@ func (in *Instance[R]) Attempt(ctx context.Context, brief firstgood.Brief) (R, e
 // of ctx where ctx ended, or [context.DeadlineExceeded] where the instance's own timeout did. Whoever gets a result
 // that owns something closes it; until then its context lives, and ends with ctx at the latest.
 func (in *Instance[R]) Run(ctx context.Context, brief firstgood.Brief) (out firstgood.Outcome[R], err error) {
-	out.WinnerIndex = -1
-	switch {
-	case ctx.Err() != nil:
-		err = in.noWinner(&out, Decision{}, context.Cause(ctx), nil)
-	case in.plain && firstgood.ScopeOf(ctx) == nil:
-		err = in.runPlain(ctx, &brief, &out)
-	default:
-		err = in.run(ctx, brief, &out)
+	r, err := in.decide(ctx, brief, &out)
+	if r != nil {
+		out.Calls = r.snapshot()
 	}
 	return out, err
 }
 
-func (in *Instance[R]) run(ctx context.Context, brief firstgood.Brief, out *firstgood.Outcome[R]) error {
+// decide runs the instance and fills in the outcome, but for the calls of a run, which it returns where there was one.
+func (in *Instance[R]) decide(ctx context.Context, brief firstgood.Brief, out *firstgood.Outcome[R]) (*run[R], error) {
+	out.WinnerIndex = -1
+	if ctx.Err() != nil {
+		return nil, in.noWinner(out, Decision{}, context.Cause(ctx), nil)
+	}
+	if in.plain && firstgood.ScopeOf(ctx) == nil {
+		return nil, in.runPlain(ctx, &brief, out)
+	}
 	r, d, err := in.execute(ctx, brief)
 	r.report(d, out)
 	if d.Winner < 0 {
-		return in.noWinner(out, d, err, r.limit)
+		return r, in.noWinner(out, d, err, r.limit)
 	}
 	winner := r.attempts[d.Winner]
 	in.win(out, d.Winner, r.result(winner), winner.path)
-	return nil
+	return r, nil
 }
 
 // win fills in the outcome of a run that delegate i has won, with inner the way to the winner inside it.
