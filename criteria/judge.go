@@ -92,8 +92,11 @@ func (j judge) read(answer string, at position, q question) (Finding, string) {
 		return Finding{Holds: value, Reason: reason}, ""
 	}
 	said, cut := firstgood.Excerpt(strings.Join(strings.Fields(answer), " "), 80)
-	if cut {
+	switch {
+	case cut:
 		said += "…"
+	case said == "":
+		said = "the judge answered nothing"
 	}
 	if j.OnUnparseable == Reject {
 		return Finding{Holds: !at.open(), Reason: "the judge gave no verdict that could be read", Detail: said},

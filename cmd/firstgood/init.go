@@ -17,8 +17,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// defaultFile is where the file is unless told otherwise.
+const defaultFile = "firstgood.yaml"
+
 func newInit(t terminal) *cobra.Command {
-	path := "firstgood.yaml"
+	path := defaultFile
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write firstgood.yaml from what this machine has",
@@ -229,16 +232,20 @@ patterns:
 
 func (f findings) tell(w io.Writer, path string) {
 	fmt.Fprintf(w, "wrote %s\n", path)
+	file, named := "", ""
+	if path != defaultFile {
+		file, named = " "+path, " -f "+path
+	}
 	for _, note := range f.notes {
 		fmt.Fprintf(w, "  %s\n", note)
 	}
 	if len(f.notes) == 0 {
-		fmt.Fprintf(w, "  no key, local model server or agent was found; the file uses the lab\n\nnext, in two terminals:\n  firstgood lab\n  firstgood run answer \"What is the capital of France?\"\n")
+		fmt.Fprintf(w, "  no key, local model server or agent was found; the file uses the lab\n\nnext, in two terminals:\n  firstgood lab\n  firstgood run%s answer \"What is the capital of France?\"\n", named)
 		return
 	}
 	name, brief := "answer", "What is the capital of France?"
 	if len(f.models) == 0 {
 		name, brief = f.agents[0], "Say what this repository is for."
 	}
-	fmt.Fprintf(w, "\nnext:\n  firstgood check\n  firstgood run %s %q\n", name, brief)
+	fmt.Fprintf(w, "\nnext:\n  firstgood check%s\n  firstgood run%s %s %q\n", file, named, name, brief)
 }

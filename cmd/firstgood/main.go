@@ -205,6 +205,8 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = version()
+	root.SetVersionTemplate("firstgood {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s; %s --help lists the flags", err, cmd.CommandPath())
 	})
