@@ -51,8 +51,13 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 		for _, name := range b.Names {
 			n.items = append(n.items, &node{tag: "!!str", text: name, pos: n.pos})
 		}
-		if s, ok := p.Slot(b.Slot); ok && !s.List && len(n.items) == 1 {
-			n = n.items[0]
+		if s, ok := p.Slot(b.Slot); ok && !s.List {
+			switch len(n.items) {
+			case 0:
+				n = &node{tag: "!!str", pos: n.pos}
+			case 1:
+				n = n.items[0]
+			}
 		}
 		r.one(b.Slot, n, func(m *Map) { r.slots(m, p, in) })
 	}

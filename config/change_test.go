@@ -268,3 +268,34 @@ patterns:
 		t.Errorf("not said: %s", got)
 	}
 }
+
+func TestEmptyNamesFromOutside(t *testing.T) {
+	const said = "the name is empty; write that of a delegate or pattern, or remove it"
+	f := parsed(t, changeable)
+	answer, _ := f.Lookup("answer")
+	learn, _ := f.Lookup("learn")
+	slow, _ := f.Lookup("slow")
+	for _, test := range []struct {
+		in   *Instance
+		with []Binding
+		set  []Setting
+		want []string
+	}{
+		{answer.Instance, []Binding{{"--with chain", "chain", []string{"fast", "", "careful"}}}, nil, []string{"--with chain: " + said}},
+		{answer.Instance, []Binding{{"--with chain", "chain", []string{"fast", ""}}}, nil, []string{"--with chain: " + said}},
+		{answer.Instance, []Binding{{"--with chain", "chain", []string{"", " "}}}, nil, []string{"--with chain: " + said, "--with chain: " + said}},
+		{learn.Instance, []Binding{{"--with target", "target", []string{""}}}, nil, []string{"--with target: " + said}},
+		{learn.Instance, []Binding{{"--with target", "target", nil}}, nil, []string{"--with target: " + said}},
+		{slow.Instance, nil, []Setting{{"--set on_refusal", "on_refusal", "fast,,small"}}, []string{"--set on_refusal: " + said}},
+		{answer.Instance, nil, []Setting{{"--fail-if", "failure_criteria", "{text: bad, judge: ''}"}}, []string{"--fail-if: judge: " + said}},
+	} {
+		in, problems := f.Change(test.in, test.with, test.set)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if in != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%v %v: got %v, %q\nwant %q", test.with, test.set, in, got, test.want)
+		}
+	}
+}

@@ -354,7 +354,7 @@ func (r *reading) bind(slot *Slot, n *node, name string) {
 		if len(n.items) == 0 {
 			r.report(SeverityWarning, n.pos, slot.path, "the list is empty, so a run makes no attempt and has no winner")
 		}
-	case n.isText():
+	case n.isText() && strings.Trim(n.text, ", ") != "":
 		names := strings.FieldsFunc(n.text, func(c rune) bool { return c == ',' || c == ' ' })
 		r.mismatch(n, slot.path, "a list of names", "write ["+strings.Join(names, ", ")+"]")
 	default:
@@ -373,10 +373,19 @@ func (r *reading) member(n *node, path, name string) Ref {
 		return Ref{Name: name, Pos: n.pos, Instance: in, path: path, inline: true}
 	case !n.isText():
 		r.mismatch(n, path, "the name of a delegate or pattern", quoting(n))
-	default:
+	case !r.emptyName(n, path):
 		return Ref{Name: n.text, Pos: n.pos, path: path}
 	}
 	return Ref{}
+}
+
+// emptyName reports a name that is empty.
+func (r *reading) emptyName(n *node, path string) bool {
+	empty := strings.TrimSpace(n.text) == ""
+	if empty {
+		r.errorf(n, path, "the name is empty; write that of a delegate or pattern, or remove it")
+	}
+	return empty
 }
 
 // configure reads the config of in, an instance of p.

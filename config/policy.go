@@ -69,7 +69,7 @@ func (m *Map) refusal(key string, several bool, otherwise *Refusal) *Refusal {
 		if !several {
 			return stop
 		}
-		return schema{"anyOf": []any{stop, schema{"type": "array", "items": schema{"type": "string"}, "minItems": 1, "uniqueItems": true}}}
+		return schema{"anyOf": []any{stop, schema{"type": "array", "items": schema{"type": "string", "minLength": 1}, "minItems": 1, "uniqueItems": true}}}
 	})
 	if n == nil {
 		return otherwise
@@ -85,7 +85,7 @@ func (m *Map) refusal(key string, several bool, otherwise *Refusal) *Refusal {
 	case !ok && n.isText() && Nearest(n.text, []string{"stop"}) != "":
 		m.r.mismatch(n, m.at(key), "stop or a list of names", "did you mean stop?")
 		return otherwise
-	case !ok && n.isText() && !n.hidden:
+	case !ok && n.isText() && !n.hidden && strings.TrimSpace(n.text) != "":
 		m.r.mismatch(n, m.at(key), "stop or a list of names", "write ["+n.text+"]")
 		return otherwise
 	case !ok:
@@ -100,6 +100,7 @@ func (m *Map) refusal(key string, several bool, otherwise *Refusal) *Refusal {
 		switch {
 		case !item.isText():
 			m.r.mismatch(item, path, "the name of a delegate or pattern", quoting(item))
+		case m.r.emptyName(item, path):
 		case slices.Contains(refusal.Ask, item.text):
 			m.r.errorf(item, path, "%s is here twice; keep one", quote(item.text))
 		default:

@@ -21,7 +21,7 @@ func (p Pos) before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// ref returns the name under key, not yet resolved.
+// ref returns the name under key, not yet resolved; with a place but without the name where that is wrong.
 func (m *Map) ref(key, doc string) Ref {
 	n := m.take(key, doc, nil, func() schema { return schema{"type": "string", "pattern": nameText.String()} })
 	if n == nil {
@@ -29,7 +29,10 @@ func (m *Map) ref(key, doc string) Ref {
 	}
 	if !n.isText() {
 		m.r.mismatch(n, m.at(key), "the name of a delegate or pattern", quoting(n))
-		return Ref{}
+		return Ref{Pos: n.pos}
+	}
+	if m.r.emptyName(n, m.at(key)) {
+		return Ref{Pos: n.pos}
 	}
 	return Ref{Name: n.text, Pos: n.pos, path: m.at(key)}
 }
@@ -188,15 +191,13 @@ func (s *scope) judge(c *Criterion) {
 	if c.Rule != RuleText {
 		return
 	}
-	if c.Judge.Name == "" && s.file.Judge.Name != "" {
-		c.Judge = s.file.Judge
-		return
-	}
-	if c.Judge.Name == "" {
-		s.report(SeverityError, c.Pos, c.path, "a rule in plain language needs a judge: write judge: NAME at the top of the file, or {text: …, judge: NAME} here")
-		return
-	}
 	s.bind(&c.Judge)
+	if c.Judge.Pos == (Pos{}) {
+		c.Judge = s.file.Judge
+	}
+	if c.Judge.Pos == (Pos{}) { // else it is known, or was said to be wrong
+		s.report(SeverityError, c.Pos, c.path, "a rule in plain language needs a judge: write judge: NAME at the top of the file, or {text: …, judge: NAME} here")
+	}
 }
 
 // cycles finds instances that lead back to themselves, through slots or judges.
