@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,11 +49,11 @@ func decodeOpenAI(m *Map) any {
 		Headers:   m.TextMap("headers", headersDoc, headerName),
 		Params:    m.Values("params", paramsDoc),
 	}
-	checkURL(m, "base_url", spec.BaseURL)
+	checkBase(m, "base_url", spec.BaseURL)
 	if raw, ok := spec.BaseURL.Static(); ok && strings.HasSuffix(strings.TrimRight(raw, "/"), "/chat/completions") {
 		m.Errorf("base_url", "leave out /chat/completions, which is added to each request")
 	}
-	checkKeys(m)
+	checkKeys(m, spec.APIKey)
 	checkParams(m, spec.Params, map[string]string{
 		"model":    besideParams,
 		"messages": "the messages are made from the brief",
@@ -88,7 +86,7 @@ func decodeAnthropic(m *Map) any {
 		Headers:   m.TextMap("headers", headersDoc, headerName),
 		Params:    m.Values("params", paramsDoc),
 	}
-	checkURL(m, "base_url", spec.BaseURL)
+	checkBase(m, "base_url", spec.BaseURL)
 	if raw, ok := spec.BaseURL.Static(); ok {
 		for _, end := range []string{"/v1/messages", "/messages", "/v1"} {
 			if strings.HasSuffix(strings.TrimRight(raw, "/"), end) {
@@ -97,7 +95,7 @@ func decodeAnthropic(m *Map) any {
 			}
 		}
 	}
-	checkKeys(m)
+	checkKeys(m, spec.APIKey)
 	checkParams(m, spec.Params, map[string]string{
 		"model":      besideParams,
 		"system":     besideParams,
@@ -119,6 +117,28 @@ type Command struct {
 	MaxOutput int64         // in bytes; 10 MiB unless given
 }
 
+// checkCommand reports what no program can be run with.
+func checkCommand(m *Map, c *Command) {
+	const nul = "it holds a NUL byte, which no program can be given; remove it"
+	for i, arg := range c.Argv {
+		path := index(m.at("argv"), i)
+		switch item := m.node.entry("argv").value.items[i]; {
+		case strings.ContainsRune(arg.written(), 0):
+			m.r.errorf(item, path, nul)
+		case i == 0 && holdsBrief(arg.written()):
+			m.r.errorf(item, path, "the brief cannot choose the program; name it, and put {brief} into an argument after it")
+		}
+	}
+	if strings.ContainsRune(c.Dir.written(), 0) {
+		m.Errorf("dir", nul)
+	}
+	for _, v := range c.Env {
+		if strings.ContainsRune(v.Value.written(), 0) {
+			m.r.report(SeverityError, v.Value.pos, v.Value.path, nul)
+		}
+	}
+}
+
 // Variable is an environment variable that a program gets.
 type Variable struct {
 	Name  string
@@ -135,7 +155,8 @@ func decodeCommand(m *Map) any {
 		Grace:     m.Duration("grace", "how long it may take to end once it was told to; 1s unless said", time.Second),
 		MaxOutput: m.Size("max_output", "how much it may print, such as 10 MiB, which is the default; more is a failure", 10<<20),
 	}
-	if spec.Stdin == "none" && len(spec.Argv) > 0 && !slices.ContainsFunc(spec.Argv, holdsBrief) {
+	checkCommand(m, spec)
+	if spec.Stdin == "none" && len(spec.Argv) > 0 && !slices.ContainsFunc(spec.Argv, func(t Text) bool { return holdsBrief(t.written()) }) {
 		m.Warnf("stdin", "the program never gets the brief: put {brief} into argv, or leave stdin out")
 	}
 	return spec
@@ -159,7 +180,10 @@ func decodeHTTP(m *Map) any {
 		Result:  m.Text("result", "where the reply is in the answer's JSON, such as answer.text; the whole answer unless said"),
 	}
 	spec.JSON, spec.HasJSON = m.Value("json", "the body, sent as JSON, in whose texts {brief} stands for the brief")
-	checkURL(m, "url", spec.URL)
+	checkService(m, "url", spec.URL)
+	if steps, ok := spec.Result.Static(); ok && steps != "" && slices.Contains(strings.Split(steps, "."), "") {
+		m.Errorf("result", "%s has an empty step; write names and places joined by dots, such as items.0.title", quote(steps))
+	}
 	checkHeaders(m, spec.Headers)
 	if spec.Method == "GET" && spec.HasJSON {
 		m.Errorf("method", "a GET request has no body; write POST, or leave json out")
@@ -170,18 +194,14 @@ func decodeHTTP(m *Map) any {
 			spec.Method = "POST"
 		}
 	}
-	holds := holdsBrief(spec.URL)
+	holds := holdsBrief(spec.URL.written())
 	for text := range spec.JSON.Texts {
-		holds = holds || holdsBrief(text)
+		holds = holds || holdsBrief(text.written())
 	}
 	if !spec.URL.IsZero() && !holds {
 		m.Warnf("", "the service never gets the brief: put {brief} into url or json")
 	}
 	return spec
-}
-
-func holdsBrief(t Text) bool {
-	return strings.Contains(strings.ReplaceAll(t.written(), "{{brief}}", ""), "{brief}")
 }
 
 // inside reports an error about a key of the mapping under key.
@@ -191,10 +211,13 @@ func (m *Map) inside(key, inner, format string, args ...any) {
 	}
 }
 
-// checkKeys reports two keys of an endpoint.
-func checkKeys(m *Map) {
+// checkKeys reports two keys of an endpoint, and one that cannot be sent.
+func checkKeys(m *Map, key Text) {
 	if m.Has("api_key") && m.Has("api_key_env") {
 		m.Errorf("api_key", "both api_key and api_key_env are given; keep one")
+	}
+	if control := unsendable(key); control != "" {
+		m.Errorf("api_key", "a key cannot hold %s", control)
 	}
 }
 
@@ -207,38 +230,6 @@ func checkParams(m *Map, params map[string]Value, ways map[string]string) {
 	}
 }
 
-// checkURL reports a text without variables that is no web address. The text itself may hold a credential.
-func checkURL(m *Map, key string, text Text) {
-	raw, static := text.Static()
-	if !static || raw == "" {
-		return
-	}
-	shown := quote(raw)
-	if text.isSecret() {
-		shown = "the text"
-	}
-	address, err := url.Parse(strings.ReplaceAll(raw, "{brief}", "brief"))
-	switch {
-	case err == nil && address.Scheme == "" || err != nil && !strings.Contains(raw, "://"):
-		m.Errorf(key, "%s is no web address; write one that begins with https:// or http://", shown)
-	case err != nil:
-		var why *url.Error
-		if errors.As(err, &why) && !text.isSecret() {
-			m.Errorf(key, "%s is no web address: %v", shown, why.Err)
-		} else {
-			m.Errorf(key, "%s is no web address", shown)
-		}
-	case address.Scheme != "http" && address.Scheme != "https":
-		m.Errorf(key, "%s is no web address; write one that begins with https:// or http://", shown)
-	case address.Hostname() == "":
-		m.Errorf(key, "%s names no host; write for example https://example.com/v1", shown)
-	case address.User != nil:
-		m.Errorf(key, "a name or password has no place in an address; send it in headers, or as api_key where there is one")
-	case address.Fragment != "":
-		m.Errorf(key, "%s ends in a #fragment, which is never sent; remove it", shown)
-	}
-}
-
 var tokenText = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 func headerName(name string) error {
@@ -248,7 +239,7 @@ func headerName(name string) error {
 	return fmt.Errorf("%s cannot be the name of a header; use letters, digits and -", quote(name))
 }
 
-// checkHeaders reports names that are the same header, and values with a line break.
+// checkHeaders reports names that are the same header, and values that cannot be sent in one.
 func checkHeaders(m *Map, headers map[string]Text) {
 	if len(headers) == 0 {
 		return
@@ -264,10 +255,21 @@ func checkHeaders(m *Map, headers map[string]Text) {
 			m.inside("headers", e.key, "this is the same header as %s; keep one", quote(before))
 		}
 		first[folded] = e.key
-		if strings.ContainsAny(text.written(), "\r\n") {
-			m.inside("headers", e.key, "a header cannot hold a line break; end a block text with |- or put it on one line")
+		if control := unsendable(text); control != "" {
+			m.inside("headers", e.key, "a header cannot hold %s", control)
 		}
 	}
+}
+
+// unsendable says what of the text no header can hold, and the way out; "" for nothing.
+func unsendable(text Text) string {
+	switch raw := text.written(); {
+	case strings.ContainsAny(raw, "\r\n"):
+		return "a line break; end a block text with |- or put it on one line"
+	case strings.ContainsFunc(raw, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }):
+		return "a control character; remove it"
+	}
+	return ""
 }
 
 // variable returns the name of an environment variable, such as the example.

@@ -10,8 +10,8 @@ import (
 // Text is a text of the file in which ${NAME} stands for a variable of the environment, ${NAME:-default} for one
 // that may be unset or empty, and $${ for the characters ${. It is expanded by [Text.Expand] when it is used, so that
 // a variable matters only to the runs that need it; what a variable holds is never read as YAML or expanded
-// again. The zero Text is empty.
-type Text struct{ *template } // nil when empty; a pointer, so that not even a printed struct shows it
+// again. The zero Text is one that was not given, and empty.
+type Text struct{ *template } // nil when not given; a pointer, so that not even a printed struct shows it
 
 // template is a text taken apart.
 type template struct {
@@ -30,7 +30,7 @@ type part struct {
 	pos       Pos
 }
 
-// Literal returns a Text that is s, with nothing expanded.
+// Literal returns a Text that is s, with nothing expanded; the zero Text for "".
 func Literal(s string) Text {
 	if s == "" {
 		return Text{}
@@ -46,8 +46,8 @@ func (t Text) Pos() Pos {
 	return t.pos
 }
 
-// IsZero reports whether the text is empty, or was not given.
-func (t Text) IsZero() bool { return t.written() == "" }
+// IsZero reports whether the text was not given. One that was given may still be empty, or become so when it is expanded.
+func (t Text) IsZero() bool { return t.template == nil }
 
 // written returns the text as it stands in the file, a credential too.
 func (t Text) written() string {

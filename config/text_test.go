@@ -226,7 +226,7 @@ func TestHTTPMethod(t *testing.T) {
 }
 
 func TestAddressesThatAreFine(t *testing.T) {
-	for _, address := range []string{"https://api.example.com/v1", "http://127.0.0.1:11434/v1/", "http://[::1]:8080/v1", "${BASE}/v1", "https://${HOST}/v1", "HTTPS://example.com/v1?api-version=2024-10-21"} {
+	for _, address := range []string{"https://api.example.com/v1", "http://127.0.0.1:11434/v1/", "http://[::1]:8080/v1", "${BASE}/v1", "https://${HOST}/v1", "HTTPS://example.com:65535/v1", "http://localhost:1"} {
 		parsed(t, "delegates: {a: {openai: {model: m, base_url: '"+address+"'}}}\n")
 	}
 }
@@ -236,6 +236,18 @@ func TestSizes(t *testing.T) {
 		f := parsed(t, "delegates: {a: {command: {argv: [./a], max_output: "+written+"}}}\n")
 		if got := f.Delegates[0].Spec.(*Command).MaxOutput; got != want {
 			t.Errorf("%s: %d, want %d", written, got, want)
+		}
+	}
+}
+
+func TestTextThatWasGiven(t *testing.T) {
+	spec := parsed(t, "delegates: {a: {openai: {model: m, base_url: '${LOCAL:-}', system: ''}}}\n").Delegates[0].Spec.(*OpenAI)
+	for name, test := range map[string]struct {
+		text  Text
+		given bool
+	}{"base_url": {spec.BaseURL, true}, "system": {spec.System, true}, "api_key": {spec.APIKey, false}} {
+		if got, err := test.text.Expand(environment()); test.text.IsZero() == test.given || got != "" || err != nil {
+			t.Errorf("%s: IsZero %v, %q, %v", name, test.text.IsZero(), got, err)
 		}
 	}
 }
