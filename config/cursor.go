@@ -394,11 +394,16 @@ var bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
 // Duration returns a time span of more than zero, such as 400ms, 90s or 1h30m; otherwise where the key is absent.
 func (m *Map) Duration(key, doc string, otherwise time.Duration) time.Duration {
+	return m.span(key, doc, otherwise, "s")
+}
+
+// span is Duration, where a number without a unit is likely to be meant in one of the units.
+func (m *Map) span(key, doc string, otherwise time.Duration, units ...string) time.Duration {
 	n := m.take(key, doc, nil, durationSchema)
 	if n == nil {
 		return otherwise
 	}
-	if span := m.r.duration(n, m.at(key)); span > 0 {
+	if span := m.r.duration(n, m.at(key), units...); span > 0 {
 		return span
 	}
 	return otherwise
@@ -408,13 +413,18 @@ func durationSchema() schema {
 	return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, "examples": []any{"60s", "1m30s"}}
 }
 
-// duration returns the time span that n is, or reports what is wrong with it and returns 0.
-func (r *reading) duration(n *node, path string) time.Duration {
+// duration returns the time span that n is, or reports what is wrong with it, with a unit that may be missing, and
+// returns 0.
+func (r *reading) duration(n *node, path string, units ...string) time.Duration {
 	way := "write for example 400ms, 90s or 1h30m"
 	switch {
 	case n.shape != scalar || n.hidden:
 	case bareNumber.MatchString(n.text):
-		way = "write " + n.text + "s"
+		var ways []string
+		for _, unit := range units {
+			ways = append(ways, n.text+unit)
+		}
+		way = "write " + or(ways)
 		if strings.Trim(n.text, "0.") == "" {
 			way = "it must be more than zero"
 		}
@@ -434,29 +444,28 @@ func (r *reading) duration(n *node, path string) time.Duration {
 }
 
 var (
-	sizeText  = regexp.MustCompile(`^([0-9]+) ?(B|kB|KB|KiB|MB|MiB|GB|GiB)$`)
-	sizeUnits = map[string]int64{"B": 1, "kB": 1e3, "KB": 1e3, "KiB": 1 << 10, "MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30}
+	sizeText  = regexp.MustCompile(`^([0-9]+)(?: ?(B|kB|KB|KiB|MB|MiB|GB|GiB))?$`)
+	sizeUnits = map[string]int64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "KiB": 1 << 10, "MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30}
 )
 
-// Size returns a number of bytes of more than zero, written such as 512 KiB or 10 MiB; otherwise where the key is
-// absent.
+// Size returns a number of bytes of more than zero, written such as 512 KiB or 10 MiB, or as a whole number; otherwise
+// where the key is absent.
 func (m *Map) Size(key, doc string, otherwise int64) int64 {
 	n := m.take(key, doc, nil, func() schema {
-		return schema{"type": "string", "pattern": sizeText.String(), "examples": []any{"512 KiB", "10 MiB"}}
+		written := schema{"type": "string", "pattern": sizeText.String(), "examples": []any{"512 KiB", "10 MiB"}}
+		return schema{"anyOf": []any{written, schema{"type": "integer", "minimum": 1}}}
 	})
 	if n == nil {
 		return otherwise
 	}
 	way := "write for example 512 KiB or 10 MiB"
 	if n.shape == scalar {
-		if match := sizeText.FindStringSubmatch(n.text); match != nil && n.isText() {
+		if match := sizeText.FindStringSubmatch(n.text); match != nil && (n.isText() || n.tag == "!!int") {
 			count, err := strconv.ParseInt(match[1], 10, 64)
 			if unit := sizeUnits[match[2]]; err == nil && count > 0 && count <= math.MaxInt64/unit {
 				return count * unit
 			}
 			way = "it must be more than zero and less than 8 EiB"
-		} else if bareNumber.MatchString(n.text) {
-			way = "write the unit: " + n.text + " B, " + n.text + " KiB or " + n.text + " MiB"
 		}
 	}
 	m.r.mismatch(n, m.at(key), "a size in bytes", way)

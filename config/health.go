@@ -114,7 +114,7 @@ func (m *Map) cooldown(key, doc string) map[firstgood.Kind]time.Duration {
 	case n.shape == scalar && n.tag == "!!bool":
 		m.r.mismatch(n, m.at(key), "a duration, false, or a mapping from kinds to durations", "for the default leave it out")
 	default:
-		span := m.r.duration(n, m.at(key))
+		span := m.r.duration(n, m.at(key), "s")
 		spans[firstgood.KindRateLimited], spans[firstgood.KindUnavailable] = span, span
 	}
 	return spans

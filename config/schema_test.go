@@ -211,7 +211,7 @@ x-free: {anything: [1]}
 defaults: {timeout: 60s, retries: 1}
 delegates:
   a: {openai: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: KEY, system: s, headers: {x-a: b}, params: {temperature: 0.5}}, timeout: 1m30s, retries: 2, effects: none, price: {input: 0.25, output: 2}, first_token: 10s, idle: 20s}
-  b: {command: {argv: [./b, "{brief}"], stdin: none, env: [HOME, A=b], dir: /tmp, grace: 2s, max_output: 1 MiB}, effects: idempotent}
+  b: {command: {argv: [./b, "{brief}"], stdin: none, env: [HOME, A=b], dir: /tmp, grace: 2s, max_output: 1000}, effects: idempotent}
   c: {http: {url: "https://example.com", method: PUT, headers: {a: b}, json: {q: "{brief}"}, result: a.b}, x-note: 1}
   d: {openai: {model: m, api_key: "${KEY}"}}
   e: {command: {argv: [./e], stdin: brief, env: {A: b}}, effects: unsafe, price: {input: 0, output: 0}}
@@ -254,7 +254,7 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 		"unknown: 1\n", "version: 2\n", "judge: 5\n", "defaults: {timeout: 60}\n", "defaults: {retries: -1}\n", "judge: a b\n",
 		"delegates: {a: {openai: {}}}\n", "delegates: {a: {}}\n", "delegates: {a b: {openai: {model: m}}}\n", "delegates: {a: {openai: {model: 5}}}\n",
 		"delegates: {a: {openai: {model: m}, command: {argv: [x]}}}\n", "delegates: {a: {command: {argv: []}}}\n", "delegates: {a: {command: {argv: x}}}\n",
-		"delegates: {a: {command: {argv: [x], max_output: 5}}}\n", "delegates: {a: {openai: {model: m}, effects: some}}\n", "delegates: {a: {openai: {model: m, timeout: 5s}}}\n",
+		"delegates: {a: {command: {argv: [x], max_output: 0}}}\n", "delegates: {a: {command: {argv: [x], max_output: 1.5}}}\n", "delegates: {a: {openai: {model: m}, effects: some}}\n", "delegates: {a: {openai: {model: m, timeout: 5s}}}\n",
 		a + "patterns: {p: {pattern: none, with: {}}}\n", a + "patterns: {p: {pattern: race}}\n", a + "patterns: {p: {pattern: race, with: {chain: [a]}}}\n",
 		a + "patterns: {p: {pattern: race, with: {candidates: a}}}\n", a + "patterns: {p: {pattern: race, with: {candidates: [a]}, config: {width: 1}}}\n",
 		a + "patterns: {p: {pattern: fan-out, with: {delegates: [a]}, config: {width: 0}}}\n", a + "patterns: {p: {pattern: retry-with-learning, with: {target: [a]}}}\n",

@@ -232,7 +232,7 @@ func TestAddressesThatAreFine(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for written, want := range map[string]int64{"1 B": 1, "512 KiB": 512 << 10, "10MiB": 10 << 20, "2 GiB": 2 << 30, "3 kB": 3000, "4 MB": 4_000_000} {
+	for written, want := range map[string]int64{"1 B": 1, "512 KiB": 512 << 10, "10MiB": 10 << 20, "2 GiB": 2 << 30, "3 kB": 3000, "4 MB": 4_000_000, "1000": 1000, "'1000'": 1000} {
 		f := parsed(t, "delegates: {a: {command: {argv: [./a], max_output: "+written+"}}}\n")
 		if got := f.Delegates[0].Spec.(*Command).MaxOutput; got != want {
 			t.Errorf("%s: %d, want %d", written, got, want)
