@@ -278,7 +278,7 @@ patterns:
 	}{
 		"kept":    {9 * time.Second, outcome{firstgood.StatusWon, "b", 3, []string{"hung: timeout: no reply within 4s", "also: timeout: no reply within 3s"}}},
 		"not":     {10 * time.Second, outcome{firstgood.StatusTimeout, "", 1, nil}},
-		"batches": {4 * time.Second, outcome{firstgood.StatusWon, "b", 3, []string{"hung: timeout: no reply within 2s", "also: timeout: no reply within 2s"}}},
+		"batches": {8 * time.Second, outcome{firstgood.StatusWon, "b", 3, []string{"hung: timeout: no reply within 6s", "also: timeout: no reply within 6s"}}},
 		"nested":  {9 * time.Second, outcome{firstgood.StatusWon, "b", 2, []string{"nested.chain[0]: timeout: no reply within 7s"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
