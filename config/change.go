@@ -75,7 +75,7 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 	in.texts = append(append([]Text(nil), in.texts...), r.texts...)
 	s := r.scope(f)
 	s.instance(in)
-	(&cycles{scope: s, done: map[*Instance]bool{}, replaced: before}).visit(in, "")
+	(&paths{scope: s, depth: map[*Instance]int{}, at: map[*Instance]int{}, replaced: before}).visit(in, "")
 	s.weigh(in)
 	r.forget(f, before)
 	problems := r.finish()

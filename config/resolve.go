@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -88,9 +87,9 @@ func (r *reading) resolve(f *File) {
 	if f.Model.IsZero() {
 		f.Model = f.Judge
 	}
-	cycles := &cycles{scope: s, done: map[*Instance]bool{}}
+	paths := &paths{scope: s, depth: map[*Instance]int{}, at: map[*Instance]int{}}
 	for _, in := range f.Instances {
-		cycles.visit(in, "")
+		paths.visit(in, "")
 		s.weigh(in)
 	}
 }
@@ -197,114 +196,5 @@ func (s *scope) judge(c *Criterion) {
 	}
 	if c.Judge.Pos == (Pos{}) { // else it is known, or was said to be wrong
 		s.report(SeverityError, c.Pos, c.path, "a rule in plain language needs a judge: write judge: NAME at the top of the file, or {text: …, judge: NAME} here")
-	}
-}
-
-// cycles finds instances that lead back to themselves, through slots or judges.
-type cycles struct {
-	*scope
-	done     map[*Instance]bool
-	replaced *Instance // what the first instance stands for, or nil
-	trail    []*Instance
-	names    []string // the trail as it is shown
-}
-
-func (c *cycles) visit(in *Instance, as string) {
-	if c.done[in] {
-		return
-	}
-	c.trail, c.names = append(c.trail, in), append(c.names, in.Name+as)
-	follow := func(ref Ref, pos Pos, path, as string) {
-		if ref.Instance == nil {
-			return
-		}
-		for i, earlier := range c.trail {
-			if earlier == ref.Instance || i == 0 && c.replaced == ref.Instance {
-				names := append(slices.Clone(c.names[i:]), ref.Name+as)
-				names[0] = earlier.Name
-				c.report(SeverityError, pos, path, "this leads back to %s: %s; break the cycle", earlier.Name, strings.Join(names, " → "))
-				return
-			}
-		}
-		c.visit(ref.Instance, as)
-	}
-	for _, slot := range in.Slots {
-		for _, member := range slot.Members {
-			follow(member, member.Pos, member.path, "")
-		}
-	}
-	for _, criteria := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
-		criteria.Visit(func(rule *Criterion) {
-			if rule.Rule == RuleText {
-				follow(rule.Judge, rule.Pos, rule.path, " (judge)")
-			}
-		})
-	}
-	c.trail, c.names = c.trail[:len(c.trail)-1], c.names[:len(c.names)-1]
-	c.done[in] = true
-}
-
-// Reach returns the delegates that a run of the instance may call, judges included, each once, in the order in which
-// they are met. The criteria of what a judge consists of count, too.
-func (in *Instance) Reach() []*Delegate {
-	var found []*Delegate
-	in.walk(map[*Instance]bool{}, func(*Instance) {}, func(d *Delegate) {
-		if !slices.Contains(found, d) {
-			found = append(found, d)
-		}
-	})
-	return found
-}
-
-// Unset returns a problem for each variable of the environment that a run of the instance may need and lookup does
-// not find, by position. Keys that a delegate takes from the environment by name are not among them.
-func (in *Instance) Unset(lookup func(string) (string, bool)) Problems {
-	var unset Problems
-	seen := map[*Delegate]bool{}
-	in.walk(map[*Instance]bool{}, func(in *Instance) { unset = append(unset, unsetIn(in.texts, lookup)...) },
-		func(d *Delegate) {
-			if !seen[d] {
-				seen[d] = true
-				unset = append(unset, d.Unset(lookup)...)
-			}
-		})
-	unset.sort()
-	return unset
-}
-
-// Unset returns a problem for each variable of the environment that the delegate needs and lookup does not find.
-func (d *Delegate) Unset(lookup func(string) (string, bool)) Problems {
-	return unsetIn(d.texts, lookup)
-}
-
-func unsetIn(texts []Text, lookup func(string) (string, bool)) Problems {
-	var unset Problems
-	for _, t := range texts {
-		unset = append(unset, t.Unset(lookup)...)
-	}
-	unset.sort()
-	return unset
-}
-
-func (in *Instance) walk(seen map[*Instance]bool, instance func(*Instance), delegate func(*Delegate)) {
-	if seen[in] {
-		return
-	}
-	seen[in] = true
-	instance(in)
-	follow := func(ref Ref) {
-		if ref.Delegate != nil {
-			delegate(ref.Delegate)
-		} else if ref.Instance != nil {
-			ref.Instance.walk(seen, instance, delegate)
-		}
-	}
-	for _, slot := range in.Slots {
-		for _, member := range slot.Members {
-			follow(member)
-		}
-	}
-	for _, criteria := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
-		criteria.Visit(func(rule *Criterion) { follow(rule.Judge) })
 	}
 }
