@@ -35,7 +35,7 @@ func Patterns() []Pattern {
 		{"race", "start all at once, take the first acceptable result, cancel the rest",
 			[]PatternSlot{{"candidates", true, "the delegates that race"}}, func(m *Map, c *Config) {
 				c.Order = m.Enum("order", "eager: the first good reply wins; listed: the earliest-listed that is good", c.Order, "eager", "listed")
-				c.StartAfter = m.span("start_after", "start one, and the next each time this much has passed or one has failed", c.StartAfter, "ms", "s")
+				c.StartAfter = m.span("start_after", "start one, and the next each time this much has passed or one has failed", c.StartAfter, "s", "ms")
 				c.MaxParallel = m.Int("max_parallel", "how many may be under way at once; all unless said", 1, maxWidth, c.MaxParallel)
 				c.HedgeCeiling = m.share("hedge_ceiling", "how many starts of start_after there may be, as a share of all runs, such as 10%; no bound unless said", 0.0001, c.HedgeCeiling)
 			}},
