@@ -100,7 +100,7 @@ func run(t *testing.T, labURL, program string, args ...string) string {
 	t.Helper()
 	command := exec.Command(program, args...)
 	command.Dir = ".."
-	command.Env = append(os.Environ(), "LAB_URL="+labURL)
+	command.Env = append(os.Environ(), "LAB_URL="+labURL, "GEMINI_API_KEY=")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
