@@ -26,7 +26,7 @@ type Outcome[R any] struct {
 	Result      R             // the winner's reply; the zero R without a winner. Who gets it closes it
 	Winner      string        // the winner's name; "" without one
 	WinnerIndex int           // its place in the list, from 0; -1 without one
-	WinnerPath  []string      // the winner, then the winner inside it where that is an instance, and so on
+	WinnerPath  []string      // the winner, then the winner inside it where that is an instance, and so on; not to be changed
 	Attempts    int           // see the pattern: starts for a chain, finishes up to the decision for a race
 	History     []Failure     // failed and rejected attempts; on success too
 	Calls       []Call        // every call known at the decision, losers and judges too, in order of start

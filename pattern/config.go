@@ -47,17 +47,20 @@ type Config[R any] struct {
 
 	// Hold is for replies of a foreign type that need their attempt's context until they are closed, such as an
 	// *http.Response: it arranges that release is called once then, and returns true. It returns false, and does
-	// not call release, when the reply needs nothing. Nil takes the reply's own [firstgood.Holder], if it is one.
+	// not call release, when the reply needs nothing. Nil takes the reply's own [firstgood.Holder], or that of each
+	// element of a slice.
 	Hold func(reply R, release func()) bool
 
-	// Discard frees a reply that is not returned. It is called exactly once for each, from any goroutine. Nil
-	// takes the reply's own [io.Closer], or that of each element of a slice.
+	// Discard frees a reply that is not returned. It is called exactly once for each, from any goroutine, soon after
+	// the attempt has lost or failed, but not for the zero R beside an error, which is no reply. What it panics with
+	// is dropped. Nil takes the reply's own [io.Closer], or that of each element of a slice.
 	Discard func(reply R)
 
 	// Inline runs the attempts on the caller's goroutine, for plans that never overlap: a fallback-chain and
 	// retry-with-learning. It costs least, and contains least: a delegate that ignores its context holds the run
-	// up, runtime.Goexit ends the caller's goroutine, and an attempt without a timeout gets the caller's context.
-	// Calls and durations are kept only where the context carries a record.
+	// up, and runtime.Goexit ends the caller's goroutine. Where nothing has to be set up (Timeout, Gate and Stop are
+	// zero, no delegate has a timeout or is an instance, and the context carries no record), attempts get the
+	// caller's context as it is, and neither calls nor durations are kept.
 	Inline bool
 }
 
@@ -167,7 +170,7 @@ func validate[R any](name string, cfg Config[R]) error {
 		bad   bool
 	}{
 		{"Timeout", cfg.Timeout != 0, true, cfg.Timeout < 0},
-		{"Reserve", cfg.Reserve != 0, cfg.StartAfter == 0 && cfg.Timeout > 0, cfg.Reserve < 0},
+		{"Reserve", cfg.Reserve != 0, true, cfg.Reserve < 0},
 		{"StartAfter", cfg.StartAfter != 0, race, cfg.StartAfter < 0},
 		{"Listed", cfg.Listed, race, false},
 		{"MaxParallel", cfg.MaxParallel != 0, race || fan, cfg.MaxParallel < 0},
@@ -180,6 +183,12 @@ func validate[R any](name string, cfg Config[R]) error {
 		if field.bad {
 			return fmt.Errorf("%s is negative", field.name)
 		}
+	}
+	switch {
+	case cfg.Reserve > 0 && cfg.StartAfter > 0:
+		return fmt.Errorf("a Reserve of %v does not go with StartAfter, whose ticks start the others in any case", cfg.Reserve)
+	case cfg.Reserve > 0 && cfg.Timeout == 0:
+		return fmt.Errorf("a Reserve of %v needs a Timeout to be kept of", cfg.Reserve)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ func TestAConfigThatMakesNoSenseIsRefused(t *testing.T) {
 		{racing, config{MaxParallel: -1}, "race: MaxParallel is negative"},
 		{racing, config{MaxAttempts: 1}, "race: MaxAttempts is not for a race"},
 		{racing, config{Inline: true}, "race: Inline is not for a race"},
+		{chain, config{Reserve: 1}, "fallback-chain: a Reserve of 1ns needs a Timeout to be kept of"},
+		{racing, config{Reserve: 1, Timeout: 9, StartAfter: 1}, "race: a Reserve of 1ns does not go with StartAfter, whose ticks start the others in any case"},
 		{fan, config{Listed: true}, "fan-out: Listed is not for a fan-out"},
 		{fan, config{StartAfter: 1}, "fan-out: StartAfter is not for a fan-out"},
 		{fan, config{Inline: true}, "fan-out: Inline is not for a fan-out"},

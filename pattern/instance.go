@@ -6,6 +6,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -126,13 +127,13 @@ func statusOf(history []firstgood.Failure, d Decision, cause, limit error) first
 }
 
 // Drain waits until every attempt of this instance, and of the delegates in it, has returned, or until ctx is
-// done, and then returns ctx's cause. It is meant for shutdown, after the last run. Inline runs are not waited for:
-// they leave nothing behind.
+// done, and then returns ctx's cause; otherwise it returns the first error of a delegate's own Drain. It is meant for
+// shutdown, after the last run. Inline runs are not waited for: they leave nothing behind.
 func (in *Instance[R]) Drain(ctx context.Context) error {
 	err := in.live.wait(ctx)
 	for i := range in.slots {
-		if drainer, ok := in.slots[i].Delegate.(firstgood.Drainer); ok && err == nil {
-			err = drainer.Drain(ctx)
+		if drainer, ok := in.slots[i].Delegate.(firstgood.Drainer); ok {
+			err = cmp.Or(err, drainer.Drain(ctx))
 		}
 	}
 	return err

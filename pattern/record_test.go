@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -103,10 +104,12 @@ func TestASnapshotDoesNotChangeWhileTheRecordGoesOn(t *testing.T) {
 func TestAnOutcomeHasTheCallsOfItsOwnRunAlone(t *testing.T) {
 	everyHost(t, func(t *testing.T, h host) {
 		ctx := firstgood.WithRecord(t.Context(), firstgood.NewRecord(time.Now(), nil))
-		in := h.chain(t, config{Delegates: delegates{h.nested(t, config{Name: "inner", Delegates: delegates{good(1, "4").named("x")}})}})
+		in := h.chain(t, config{Timeout: 2, Delegates: delegates{h.nested(t, config{Name: "inner", Delegates: delegates{good(1, "4").named("x")}})}})
 		for run := range 3 {
 			out, err := in.Run(ctx, question)
 			won(t, out, err, "inner", "4")
+			equal(t, "duration", out.Duration, time.Duration(1))
+			equal(t, "started, since the record did", out.Calls[0].Started, time.Duration(run))
 			equal(t, "calls", tree(out.Calls), []string{fmt.Sprintf("-1<%d delegate inner won", 2*run), fmt.Sprintf("%d<%d delegate x won", 2*run, 2*run+1)})
 		}
 		equal(t, "calls in the record", len(firstgood.ScopeOf(ctx).Record.Calls()), 6)
@@ -216,4 +219,30 @@ func TestEachAttemptHasAnIdempotencyKeyOfItsOwn(t *testing.T) {
 			t.Errorf("got keys %q, want four", keys)
 		}
 	})
+}
+
+// drains is a delegate that has left something behind, and cannot end it.
+type drains struct {
+	delegate
+	err   error
+	asked *int
+}
+
+func (d drains) Drain(context.Context) error {
+	*d.asked++
+	return d.err
+}
+
+func TestDrainAsksEveryDelegateAndReturnsTheFirstError(t *testing.T) {
+	asked := 0
+	errOther := errors.New("other")
+	in, err := NewFallbackChain(config{Delegates: delegates{
+		drains{good(0, "").named("a"), nil, &asked}, drains{good(0, "").named("b"), errDown, &asked}, drains{good(0, "").named("c"), errOther, &asked},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Drain(t.Context()); err != errDown || asked != 3 {
+		t.Errorf("got %v after %d", err, asked)
+	}
 }
