@@ -12,7 +12,7 @@ import (
 	"github.com/firstgood/firstgood"
 )
 
-// The statements about fallback-chain, by number. F14 (names in a file) is config's.
+// The statements about fallback-chain, by number.
 
 func TestF1_SequentialInListedOrderOneInFlight(t *testing.T) {
 	everyHost(t, func(t *testing.T, h host) {
@@ -221,9 +221,6 @@ func TestF12_AnEmptyListIsExhaustedAtOnceAndAMissingTargetAnError(t *testing.T) 
 	if _, err := NewRetryWithLearning(config{}); err == nil || !strings.Contains(err.Error(), "got 0 delegates, want one target") {
 		t.Errorf("got %v, want an error about the missing target", err)
 	}
-	if _, err := NewFallbackChain(config{Name: "answer", Delegates: delegates{good(0, "").named("a"), nil}}); err == nil || err.Error() != "answer: delegate 1 is nil" {
-		t.Errorf("got %v, want an error that names the nil delegate", err)
-	}
 }
 
 func TestF13_TheSameDelegateListedTwiceRunsTwice(t *testing.T) {
@@ -235,6 +232,20 @@ func TestF13_TheSameDelegateListedTwiceRunsTwice(t *testing.T) {
 		l.want(t, "0s start a", "1s end a", "1s start a", "2s end a")
 		equal(t, "history", told(out.History), []string{"0 a: error: down", "1 a: error: down"})
 	})
+}
+
+// Names are config's; what an instance can be given that is no delegate is nil.
+func TestF14_WhatIsNoDelegateIsAnErrorWithItsPlaceBeforeAnythingRuns(t *testing.T) {
+	all := delegates{good(0, "").named("a"), nil}
+	for name, build := range map[string]func(config) error{
+		"answer":   func(cfg config) error { _, err := NewFallbackChain(cfg); return err },
+		"quickest": func(cfg config) error { _, err := NewRace(cfg); return err },
+		"all":      func(cfg config) error { _, err := NewFanOut(cfg); return err },
+	} {
+		if err := build(config{Name: name, Delegates: all}); err == nil || err.Error() != name+": delegate 1 is nil" {
+			t.Errorf("got %v, want an error that names the place", err)
+		}
+	}
 }
 
 func TestF15_TheCallersStopBlamesNobodyAndKeepsItsCause(t *testing.T) {
