@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // File is a file without errors. It must not be changed, and may be used from several goroutines. The zero File is
@@ -310,14 +312,14 @@ func (r *reading) oneKind(m *Map, given, kinds []string) {
 	if len(given) > 1 {
 		second := m.node.entry(given[1])
 		for _, name := range given {
-			if e := m.node.entry(name); second.pos.before(e.pos) {
+			if e := m.node.entry(name); second.pos.Before(e.pos) {
 				second = e
 			}
 		}
 		r.report(SeverityError, second.pos, m.path, "got %s, but a delegate has one kind; make a delegate of each", and(given))
 		return
 	}
-	if slices.ContainsFunc(m.node.keys, func(e entry) bool { return Nearest(e.key, kinds) != "" || m.hint(e.key) != "" }) {
+	if slices.ContainsFunc(m.node.keys, func(e entry) bool { return diagnostic.Nearest(e.key, kinds) != "" || m.hint(e.key) != "" }) {
 		return // a misspelt kind, and a key that belongs into one, is reported as such
 	}
 	r.report(SeverityError, m.pos, m.path, "it has no kind; give it one of %s", or(kinds))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // expr reads an expression.
@@ -150,7 +152,7 @@ func (m *Map) finishReason(key string, c *Criterion) {
 		case slices.Contains(c.FinishReasons, item.text):
 			m.r.errorf(item, path(i), "%s is here twice; keep one", quote(item.text))
 		default:
-			if near := Nearest(item.text, finishReasons); near != "" && near != item.text {
+			if near := diagnostic.Nearest(item.text, finishReasons); near != "" && near != item.text {
 				m.r.report(SeverityWarning, item.pos, path(i), "%s is no reason that a known provider gives; did you mean %s?", quote(item.text), near)
 			}
 			c.FinishReasons = append(c.FinishReasons, item.text)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // Map is a cursor over one mapping of the file. A decoder asks it for each key that it knows, by a getter that says
@@ -133,7 +135,7 @@ func (m *Map) finish() {
 		} else if hint != "" {
 			misplaced = true
 			m.r.report(SeverityError, e.pos, m.path, "%s does not belong here: %s", quote(e.key), hint)
-		} else if near := Nearest(e.key, known); near != "" {
+		} else if near := diagnostic.Nearest(e.key, known); near != "" {
 			meant[near] = true
 			m.r.report(SeverityError, e.pos, m.path, "unknown %s %s; did you mean %q?", noun, quote(e.key), near)
 		} else {
@@ -489,7 +491,7 @@ func (m *Map) Enum(key, doc, otherwise string, words ...string) string {
 func (r *reading) choose(n *node, path string, words []string) {
 	way := ""
 	if n.isText() && !n.hidden {
-		if near := Nearest(n.text, words); near != "" {
+		if near := diagnostic.Nearest(n.text, words); near != "" {
 			way = fmt.Sprintf("did you mean %s?", near)
 		}
 	}

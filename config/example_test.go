@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // A file that is wrong in two places.
@@ -72,6 +73,6 @@ func ExampleFile_Instance() {
 }
 
 func ExampleNearest() {
-	fmt.Println(config.Nearest("baseUrl", []string{"model", "base_url", "system"}))
+	fmt.Println(diagnostic.Nearest("baseUrl", []string{"model", "base_url", "system"}))
 	// Output: base_url
 }

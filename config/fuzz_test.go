@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 			if p.Pos.Line < 1 || p.Pos.Line > len(lines) || p.Pos.Column < 1 || p.Pos.Column > len([]rune(lines[p.Pos.Line-1]))+1 {
 				t.Fatalf("problem at %v, outside the text: %v", p.Pos, p)
 			}
-			if i > 0 && p.Pos.before(problems[i-1].Pos) {
+			if i > 0 && p.Pos.Before(problems[i-1].Pos) {
 				t.Fatalf("not in order: %v", problems)
 			}
 			if p.Message == "" || strings.ContainsAny(p.Message, "\n\x1b\x00") {

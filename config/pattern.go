@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // Pattern describes a coordination algorithm: what an instance of it binds and sets.
@@ -299,7 +300,7 @@ func (m *Map) pattern(key, doc string, required bool) (Pattern, bool) {
 
 func (r *reading) unknownPattern(n *node, path string) {
 	short := n.text[strings.LastIndexByte(n.text, '/')+1:]
-	if near := Nearest(short, patternNames()); near != "" {
+	if near := diagnostic.Nearest(short, patternNames()); near != "" {
 		r.errorf(n, path, "unknown pattern %s; did you mean %s?", quote(n.text), near)
 		return
 	}

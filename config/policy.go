@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // Refusal says what a refusal does to the run.
@@ -82,7 +83,7 @@ func (m *Map) refusal(key string, several bool, otherwise *Refusal) *Refusal {
 	case !several:
 		m.r.mismatch(n, m.at(key), "stop", "there is nobody else to ask")
 		return otherwise
-	case !ok && n.isText() && Nearest(n.text, []string{"stop"}) != "":
+	case !ok && n.isText() && diagnostic.Nearest(n.text, []string{"stop"}) != "":
 		m.r.mismatch(n, m.at(key), "stop or a list of names", "did you mean stop?")
 		return otherwise
 	case !ok && n.isText() && !n.hidden && strings.TrimSpace(n.text) != "":
@@ -196,7 +197,7 @@ func (s *scope) advancing(in *Instance) {
 			c.AdvanceOn = nil
 		default:
 			at := in.places["stop_on"]
-			if other := in.places["advance_on"]; at.pos.before(other.pos) {
+			if other := in.places["advance_on"]; at.pos.Before(other.pos) {
 				at = other
 			}
 			s.report(SeverityError, at.pos, at.path, "both advance_on and stop_on are given; keep one")
@@ -243,7 +244,7 @@ func (s *scope) refusals(in *Instance) {
 			continue
 		}
 		way := "there are " + and(known)
-		if near := Nearest(name, known); near != "" {
+		if near := diagnostic.Nearest(name, known); near != "" {
 			way = fmt.Sprintf("did you mean %q?", near)
 		} else if len(known) == 1 {
 			way = "there is only " + known[0]

@@ -109,7 +109,7 @@ func (in *Instance) Unset(lookup func(string) (string, bool)) Problems {
 				unset = append(unset, d.Unset(lookup)...)
 			}
 		})
-	unset.sort()
+	unset.Sort()
 	return unset
 }
 
@@ -123,7 +123,7 @@ func unsetIn(texts []Text, lookup func(string) (string, bool)) Problems {
 	for _, t := range texts {
 		unset = append(unset, t.Unset(lookup)...)
 	}
-	unset.sort()
+	unset.Sort()
 	return unset
 }
 

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/firstgood/firstgood/diagnostic"
 )
 
 func and(words []string) string { return join(words, "and") }
@@ -14,10 +16,6 @@ func join(words []string, last string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
-}
-
-func (p Pos) before(q Pos) bool {
-	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
 // ref returns the name under key, not yet resolved; with a place but without the name where that is wrong.
@@ -126,7 +124,7 @@ func (s *scope) bind(ref *Ref) {
 		known = nil
 	}
 	way := "it is neither under delegates nor under patterns"
-	switch near := Nearest(ref.Name, known); {
+	switch near := diagnostic.Nearest(ref.Name, known); {
 	case strings.HasPrefix(ref.Name, "x-"):
 		way = "keys that begin with x- are free and name nothing; rename it"
 	case near != "":

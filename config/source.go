@@ -97,7 +97,7 @@ const maxProblems = 50
 
 // finish returns the problems in order, each with its source line, and no credential in any.
 func (r *reading) finish() Problems {
-	r.problems.sort()
+	r.problems.Sort()
 	for i := range r.problems {
 		p := &r.problems[i]
 		if p.Pos.Line > 0 && p.Pos.Line != r.unshown {

@@ -275,7 +275,7 @@ func (v Value) Unset(lookup func(string) (string, bool)) Problems {
 	for text := range v.Texts {
 		unset = append(unset, text.Unset(lookup)...)
 	}
-	unset.sort()
+	unset.Sort()
 	return unset
 }
 

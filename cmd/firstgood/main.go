@@ -19,6 +19,7 @@ import (
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/cmd/firstgood/live"
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/diagnostic"
 	"github.com/firstgood/firstgood/process"
 )
 
@@ -198,7 +199,7 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 			for _, c := range cmd.Commands() {
 				known = append(known, c.Name())
 			}
-			if near := config.Nearest(args[0], known); near != "" {
+			if near := diagnostic.Nearest(args[0], known); near != "" {
 				return usagef("unknown command %q; did you mean %q?", args[0], near)
 			}
 			return usagef("unknown command %q; firstgood --help lists the commands", args[0])

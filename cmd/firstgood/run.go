@@ -16,6 +16,7 @@ import (
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/cmd/firstgood/live"
 	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/diagnostic"
 	"github.com/firstgood/firstgood/engine"
 	"github.com/firstgood/firstgood/pattern"
 )
@@ -293,7 +294,7 @@ func find(file *config.File, name string) (config.Ref, error) {
 		return ref, nil
 	}
 	known := file.Names()
-	if near := config.Nearest(name, known); near != "" {
+	if near := diagnostic.Nearest(name, known); near != "" {
 		return ref, usagef("%s has no delegate or pattern %q; did you mean %q?", file.Path, name, near)
 	}
 	if len(known) == 0 {

@@ -1,4 +1,4 @@
-package config
+package diagnostic
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestProblems(t *testing.T) {
 		t.Error("a warning is an error")
 	}
 	ps = append(ps, fatal)
-	ps.sort()
+	ps.Sort()
 	if got, want := ps.Error(), "--set x: e\nf:1:1: warning: w\nf:1:2: note: n"; got != want || !ps.Failed() || ps.Err() == nil {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
