@@ -20,15 +20,56 @@ type Setting struct {
 	Value  string // as in the file, without quotes; a mapping is in braces, a list in brackets or separated by commas
 }
 
+// Compose returns an instance of a pattern, whose slots are bound to what the caller has found, and whose names, and those of
+// its criteria's judges, are to be resolved by [File.Adopt], or when something is bound to it: it is Brought. Slots that
+// are not in bound are missing; a slot's Members may be names alone. Its config is read as that of the file is, but
+// holds no variables of the environment; each Value is JSON. Problems are at the position. Kinds and extras are as for [Parse].
+func Compose(p Pattern, name string, at Pos, bound []Slot, set []Setting, kinds []Kind, extras ...Extra) (*Instance, Problems) {
+	r := newReading(at.String(), kinds, extras)
+	r.origin = true
+	in := newInstance(p, name, at)
+	in.Brought = true
+	for i := range in.Slots {
+		for _, slot := range bound {
+			if slot.Name == in.Slots[i].Name {
+				in.Slots[i].Members, in.Slots[i].Pos = slot.Members, slot.Pos
+			}
+		}
+		if in.Slots[i].Members == nil {
+			r.report(SeverityError, Pos{File: at.String()}, "", "the slot %q of %s is missing: %s", in.Slots[i].Name, name, p.Slots[i].Doc)
+		}
+	}
+	for _, s := range set {
+		r.name = s.Origin
+		if n := r.tree(strings.ReplaceAll(s.Value, "${", "$${")); n != nil { // JSON is YAML
+			r.one(s.Key, n, func(m *Map) { r.configure(m, p, in) })
+		}
+	}
+	in.texts = r.texts
+	return in, r.finish()
+}
+
+// Adopt resolves the names in an instance that is not in the file against the file, and checks it as one of the file is.
+// The file does not change. The instance must not be used where one of the problems is an error.
+func (f *File) Adopt(in *Instance) Problems {
+	r := newReading(in.Name, f.kinds, f.extras)
+	r.origin = true
+	s := r.scope(f)
+	s.brought(in)
+	(&paths{scope: s, depth: map[*Instance]int{}, at: map[*Instance]int{}}).visit(in, "")
+	s.weigh(in)
+	return r.finish()
+}
+
 // Instance returns an instance that is not in the file, with the delegates, instances and judge of the file, checked as one in
 // the file is. The pattern is named as in the file. Problems have the origin of what they are about as their
 // position, and the instance's name where they are about no binding and no setting. The instance is nil when one
 // of them is an error. The file does not change.
 func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*Instance, Problems) {
-	r := &reading{name: name, origin: true, kinds: f.kinds, checks: f.checks}
-	p, ok := PatternNamed(pattern)
+	r := newReading(name, f.kinds, f.extras)
+	r.origin = true
+	p, ok := r.patternNamed(&node{tag: "!!str", text: pattern, pos: Pos{File: name}}, "")
 	if !ok {
-		r.unknownPattern(&node{tag: "!!str", text: pattern, pos: Pos{File: name}}, "")
 		return nil, r.finish()
 	}
 	return f.change(r, p, newInstance(p, name, Pos{File: name}), nil, with, set)
@@ -36,8 +77,9 @@ func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*I
 
 // Change returns a copy of an instance of the file with some slots bound and keys set otherwise; see [File.Instance].
 func (f *File) Change(in *Instance, with []Binding, set []Setting) (*Instance, Problems) {
-	r := &reading{name: in.Name, origin: true, kinds: f.kinds, checks: f.checks}
-	p, _ := PatternNamed(in.Pattern)
+	r := newReading(in.Name, f.kinds, f.extras)
+	r.origin = true
+	p := in.of
 	same := *in
 	same.Slots = append([]Slot(nil), in.Slots...)
 	same.places = maps.Clone(in.places)

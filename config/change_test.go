@@ -137,7 +137,7 @@ func TestChangesThatAreRefused(t *testing.T) {
 		{"race", with("candidates", "fast", "agent"), nil, `--with candidates: agent leaves something behind each time it runs`},
 		{"race", with("candidates", "fast"), set("width", "1"), `--set width: "width" does not belong here: it is a setting of fan-out, not of race; remove it`},
 	} {
-		f, problems := Parse("firstgood.yaml", []byte(changeable), Kinds(), faults)
+		f, problems := Parse("firstgood.yaml", []byte(changeable), Kinds(), Check(faults))
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

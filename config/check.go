@@ -17,6 +17,11 @@ import (
 // type *[SourceError] is reported at the place that it names, any other at the start of the rule.
 type Check func(*Criterion) error
 
+// Extra is what a reader of files may be handed beside the kinds: a [Check] or *[Documents].
+type Extra interface{ extend(*reading) }
+
+func (c Check) extend(r *reading) { r.checks = append(r.checks, c) }
+
 // SourceError is a fault in an expression or a schema whose place is known.
 type SourceError struct {
 	Offset  int    // in an expression: how many characters stand before it

@@ -34,7 +34,7 @@ patterns:
 		t.Errorf("failure %+v", got.Failure)
 	}
 	all := got.Acceptance.Children
-	if all[0].Rule != RuleExpr || all[0].Expr != "len(reply.text) < 400 && reply.json.score >= 0.8" || all[0].Pos != (Pos{"firstgood.yaml", 11, 13}) {
+	if all[0].Rule != RuleExpr || all[0].Expr != "len(reply.text) < 400 && reply.json.score >= 0.8" || all[0].Pos != (Pos{File: "firstgood.yaml", Line: 11, Column: 13}) {
 		t.Errorf("expr %+v", all[0])
 	}
 	if all[1].Rule != RuleSchema || all[1].SchemaFile != "answer.schema.json" || all[1].Schema != nil || all[4].SchemaFile != filepath.FromSlash("/abs/answer.json") {
@@ -93,7 +93,7 @@ patterns:
 		}
 		return err
 	}
-	f, problems := Load(path, Kinds(), check)
+	f, problems := Load(path, Kinds(), Check(check))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

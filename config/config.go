@@ -30,7 +30,7 @@ type File struct {
 	FailureRules []FailureRule // in the order of the file, in which they are tried
 
 	kinds  []Kind
-	checks []Check
+	extras []Extra
 }
 
 // Defaults hold for each delegate that says nothing else.
@@ -82,6 +82,7 @@ type reading struct {
 	lines    []string
 	kinds    []Kind
 	checks   []Check
+	docs     *documents // nil: there are none
 	mask     mask
 	problems Problems
 	left     int    // problems beyond the most that are kept
@@ -89,8 +90,16 @@ type reading struct {
 	texts    []Text // those of the delegate or instance that is being read
 }
 
+func newReading(name string, kinds []Kind, extras []Extra) *reading {
+	r := &reading{name: name, kinds: kinds}
+	for _, extra := range extras {
+		extra.extend(r)
+	}
+	return r
+}
+
 // Load reads the file at path; see [Parse]. Of a file that is too large no more is read than it takes to know.
-func Load(path string, kinds []Kind, checks ...Check) (*File, Problems) {
+func Load(path string, kinds []Kind, extras ...Extra) (*File, Problems) {
 	data, err := read(path)
 	if err != nil {
 		problem := Problem{Pos: Pos{File: path}, Message: fmt.Sprintf("cannot read the file: %v", err), Err: err}
@@ -103,7 +112,7 @@ func Load(path string, kinds []Kind, checks ...Check) (*File, Problems) {
 		}
 		return nil, Problems{problem}
 	}
-	return Parse(path, data, kinds, checks...)
+	return Parse(path, data, kinds, extras...)
 }
 
 func read(path string) ([]byte, error) {
@@ -117,16 +126,17 @@ func read(path string) ([]byte, error) {
 
 // Parse reads data, which came from the file of the given name. It checks the whole file, whatever will be run, and
 // returns every problem by position. The File is nil when one of them is an error. Parse looks at no environment
-// variable and at no other file. Kinds are the kinds of delegates that the file may hold; their names must differ.
-// Checks are asked about each expression and schema; without one, any is taken.
-func Parse(filename string, data []byte, kinds []Kind, checks ...Check) (*File, Problems) {
-	r := &reading{name: filename, kinds: kinds, checks: checks}
+// variable and, but for what extras do, at no other file. Kinds are the kinds of delegates that the file may hold; their
+// names must differ. Of the extras, each [Check] is asked about each expression and schema (without one, any is taken), and
+// [Documents] finds what the file names and does not hold (without it, nothing).
+func Parse(filename string, data []byte, kinds []Kind, extras ...Extra) (*File, Problems) {
+	r := newReading(filename, kinds, extras)
 	text, ok := r.checkBytes(data)
 	if !ok {
 		return nil, r.finish()
 	}
 	r.lines = splitLines(text)
-	file := &File{Path: filename, kinds: kinds, checks: checks}
+	file := &File{Path: filename, kinds: kinds, extras: extras}
 	if root := r.parse(text); root != nil {
 		r.enter(root, root.pos, "", func(m *Map) { r.file(m, file) })
 		r.resolve(file)

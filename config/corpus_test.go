@@ -71,7 +71,7 @@ func TestBrokenFiles(t *testing.T) {
 
 func said(t *testing.T, name string, data []byte) string {
 	t.Helper()
-	file, problems := Parse(name, data, Kinds(), faults)
+	file, problems := Parse(name, data, Kinds(), Check(faults))
 	if (file == nil) != problems.Failed() {
 		t.Errorf("%s: file %v with problems\n%v", name, file, problems)
 	}

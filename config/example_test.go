@@ -55,7 +55,7 @@ func ExampleCheck() {
 	}
 	data := []byte("delegates: {a: {openai: {model: m}}}\n" +
 		"patterns: {p: {pattern: fallback-chain, with: {chain: [a]}, config: {acceptance_criteria: {expr: 'len(reply.text) => 5'}}}}\n")
-	_, problems := config.Parse("f", data, config.Kinds(), check)
+	_, problems := config.Parse("f", data, config.Kinds(), config.Check(check))
 	fmt.Println(problems)
 	// Output: f:2:115: patterns.p.config.acceptance_criteria.expr: the expression is wrong: there is no operator =>; write >=
 }

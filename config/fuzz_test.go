@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	}
 	kinds := append(Kinds(), agentKind())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, problems := Parse("f", data, kinds, faults)
+		file, problems := Parse("f", data, kinds, Check(faults))
 		if (file == nil) != problems.Failed() {
 			t.Fatalf("file %v, problems %v", file, problems)
 		}

@@ -56,9 +56,9 @@ failure_rules:
     status: [200, 418]
 `)
 	want := []FailureRule{
-		{Pos{"firstgood.yaml", 3, 5}, "too many (words|tokens)", firstgood.KindContextLength, nil},
-		{Pos{"firstgood.yaml", 4, 5}, "busy", firstgood.KindRateLimited, []int{400}},
-		{Pos{"firstgood.yaml", 5, 5}, "come back", firstgood.KindUnavailable, []int{200, 418}},
+		{Pos{File: "firstgood.yaml", Line: 3, Column: 5}, "too many (words|tokens)", firstgood.KindContextLength, nil},
+		{Pos{File: "firstgood.yaml", Line: 4, Column: 5}, "busy", firstgood.KindRateLimited, []int{400}},
+		{Pos{File: "firstgood.yaml", Line: 5, Column: 5}, "come back", firstgood.KindUnavailable, []int{200, 418}},
 	}
 	if !reflect.DeepEqual(f.FailureRules, want) {
 		t.Errorf("got %+v\nwant %+v", f.FailureRules, want)

@@ -67,7 +67,7 @@ func TestExampleOfTheDesign(t *testing.T) {
 	if got := strings.Join(f.Names(), " "); got != "fast local careful script search answer quick" {
 		t.Errorf("names %s", got)
 	}
-	if f.Judge.Delegate == nil || f.Judge.Name != "careful" || f.Model.Name != "fast" || f.Judge.Pos != (Pos{"firstgood.yaml", 2, 8}) {
+	if f.Judge.Delegate == nil || f.Judge.Name != "careful" || f.Model.Name != "fast" || f.Judge.Pos != (Pos{File: "firstgood.yaml", Line: 2, Column: 8}) {
 		t.Errorf("judge %+v, model %+v", f.Judge, f.Model)
 	}
 	for i, want := range []struct {
@@ -76,11 +76,11 @@ func TestExampleOfTheDesign(t *testing.T) {
 		retries int
 		pos     Pos
 	}{
-		{"openai", time.Minute, 0, Pos{"firstgood.yaml", 6, 3}},
-		{"openai", time.Minute, 0, Pos{"firstgood.yaml", 7, 3}},
-		{"openai", 90 * time.Second, 1, Pos{"firstgood.yaml", 8, 3}},
-		{"command", 5 * time.Minute, 0, Pos{"firstgood.yaml", 9, 3}},
-		{"http", time.Minute, 0, Pos{"firstgood.yaml", 10, 3}},
+		{"openai", time.Minute, 0, Pos{File: "firstgood.yaml", Line: 6, Column: 3}},
+		{"openai", time.Minute, 0, Pos{File: "firstgood.yaml", Line: 7, Column: 3}},
+		{"openai", 90 * time.Second, 1, Pos{File: "firstgood.yaml", Line: 8, Column: 3}},
+		{"command", 5 * time.Minute, 0, Pos{File: "firstgood.yaml", Line: 9, Column: 3}},
+		{"http", time.Minute, 0, Pos{File: "firstgood.yaml", Line: 10, Column: 3}},
 	} {
 		d := f.Delegates[i]
 		if d.Kind != want.kind || d.Timeout != want.timeout || d.Retries != want.retries || d.Pos != want.pos || d.Effects != EffectsNone {
@@ -109,7 +109,7 @@ func TestExampleOfTheDesign(t *testing.T) {
 	}
 	rule := answer.Config.Failure
 	if rule.Rule != RuleText || rule.Text.String() != "the answer is empty or refuses" || rule.Judge.Delegate != f.Delegates[2] ||
-		rule.Chars != 2000 || rule.OnUnparseable != "accept" || !slices.Equal(rule.Sees, []string{"reply"}) || rule.Pos != (Pos{"firstgood.yaml", 15, 32}) {
+		rule.Chars != 2000 || rule.OnUnparseable != "accept" || !slices.Equal(rule.Sees, []string{"reply"}) || rule.Pos != (Pos{File: "firstgood.yaml", Line: 15, Column: 32}) {
 		t.Errorf("rule %+v", rule)
 	}
 	config := quick.Config
@@ -222,7 +222,7 @@ patterns:
           config: {timeout: 5s}
 `)
 	inner := f.Instances[0].Bound("candidates")[1].Instance
-	if inner == nil || inner.Name != "quick.candidates[1]" || inner.Config.Timeout != 5*time.Second || inner.Pos != (Pos{"firstgood.yaml", 9, 11}) {
+	if inner == nil || inner.Name != "quick.candidates[1]" || inner.Config.Timeout != 5*time.Second || inner.Pos != (Pos{File: "firstgood.yaml", Line: 9, Column: 11}) {
 		t.Fatalf("inner %+v", inner)
 	}
 	innermost := inner.Bound("chain")[1].Instance.Bound("target")[0].Instance
@@ -329,7 +329,7 @@ func TestBytesThatAreNoText(t *testing.T) {
 	}
 	// Neither a byte order mark nor CRLF moves a column.
 	problems := refused(t, byteOrderMark+"jugde: a\r\n\r\njudge: 5\r\n")
-	if problems[0].Pos != (Pos{"firstgood.yaml", 1, 1}) || problems[1].Pos != (Pos{"firstgood.yaml", 3, 8}) || problems[1].Source != "judge: 5" {
+	if problems[0].Pos != (Pos{File: "firstgood.yaml", Line: 1, Column: 1}) || problems[1].Pos != (Pos{File: "firstgood.yaml", Line: 3, Column: 8}) || problems[1].Source != "judge: 5" {
 		t.Errorf("problems %+v", problems)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/firstgood/firstgood"
-	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // Pattern describes a coordination algorithm: what an instance of it binds and sets.
@@ -15,7 +14,12 @@ type Pattern struct {
 	Name  string
 	Doc   string
 	Slots []PatternSlot
-	own   func(*Map, *Config) // reads the config that other patterns do not have
+	// Document is what the pattern was read from, where that is one; see [Documents]. Such a pattern has the Settings of its
+	// own, and of those of all patterns timeout and budget alone, unless it is one of [Patterns], by another name.
+	Document any
+	Settings []DocumentSetting
+
+	own func(*Map, *Config) // reads the config that other patterns do not have
 }
 
 // PatternSlot is a place in a pattern that delegates are bound to.
@@ -31,21 +35,21 @@ type Key struct{ Name, Doc string }
 // Patterns returns the patterns that an instance can be of.
 func Patterns() []Pattern {
 	return []Pattern{
-		{"fallback-chain", "try delegates in order of preference, move on only when one fails",
-			[]PatternSlot{{"chain", true, "the delegates, the preferred first"}}, func(*Map, *Config) {}},
-		{"race", "start all at once, take the first acceptable result, cancel the rest",
-			[]PatternSlot{{"candidates", true, "the delegates that race"}}, func(m *Map, c *Config) {
+		{Name: "fallback-chain", Doc: "try delegates in order of preference, move on only when one fails",
+			Slots: []PatternSlot{{"chain", true, "the delegates, the preferred first"}}, own: func(*Map, *Config) {}},
+		{Name: "race", Doc: "start all at once, take the first acceptable result, cancel the rest",
+			Slots: []PatternSlot{{"candidates", true, "the delegates that race"}}, own: func(m *Map, c *Config) {
 				c.Order = m.Enum("order", "eager: the first good reply wins; listed: the earliest-listed that is good", c.Order, "eager", "listed")
 				c.StartAfter = m.span("start_after", "start one, and the next each time this much has passed or one has failed", c.StartAfter, "s", "ms")
 				c.MaxParallel = m.Int("max_parallel", "how many may be under way at once; all unless said", 1, maxWidth, c.MaxParallel)
 				c.HedgeCeiling = m.share("hedge_ceiling", "how many starts of start_after there may be, as a share of all runs, such as 10%; no bound unless said", 0.0001, c.HedgeCeiling)
 			}},
-		{"fan-out", "give the brief to all, bring back every reply",
-			[]PatternSlot{{"delegates", true, "the delegates"}}, func(m *Map, c *Config) {
+		{Name: "fan-out", Doc: "give the brief to all, bring back every reply",
+			Slots: []PatternSlot{{"delegates", true, "the delegates"}}, own: func(m *Map, c *Config) {
 				c.Width = m.Int("width", "how many may be under way at once; all unless said", 1, maxWidth, c.Width)
 			}},
-		{"retry-with-learning", "ask one delegate again, each time with what went wrong before",
-			[]PatternSlot{{"target", false, "the delegate that is asked"}}, func(m *Map, c *Config) {
+		{Name: "retry-with-learning", Doc: "ask one delegate again, each time with what went wrong before",
+			Slots: []PatternSlot{{"target", false, "the delegate that is asked"}}, own: func(m *Map, c *Config) {
 				c.MaxRetries = m.Int("max_retries", "how many attempts are made altogether; 3 unless said", 1, maxRetries, c.MaxRetries)
 			}},
 	}
@@ -103,6 +107,10 @@ func (p Pattern) Keys() []Key {
 
 // config reads what an instance sets, on top of what c holds.
 func (p Pattern) config(m *Map, c *Config) {
+	if p.own == nil {
+		p.document(m, c)
+		return
+	}
 	p.own(m, c)
 	if criterion := m.criterion("failure_criteria", "when a reply is bad"); m.Has("failure_criteria") {
 		c.Failure = criterion
@@ -126,6 +134,15 @@ type Instance struct {
 	Slots   []Slot // one for each of the pattern's slots, in the pattern's order
 	Config  Config
 
+	// Document is that of the pattern; see [Pattern]. Nil where the pattern comes from none.
+	Document any
+	// Brought is true of an instance that a document has brought: its names are resolved when something is bound to it.
+	Brought bool
+	// AsksModel is true of one that asks the file's model. Once its names are resolved it is false, and the model is in a
+	// last slot of the name model.
+	AsksModel bool
+
+	of     Pattern
 	texts  []Text
 	places map[string]place // of what is in Config and Slots, by key
 }
@@ -176,11 +193,14 @@ type Config struct {
 	Budget          *Budget       // nil: no bound
 	HedgeCeiling    float64       // race: starts of StartAfter for each run, from 0.0001 to 1; 0: no bound
 	WaitForRecovery time.Duration // when all are left alone for their health; 0: not at all
+
+	// Values are the settings of an instance of a document, by name; nil when there are none.
+	Values map[string]Value
 }
 
 // newInstance returns an instance of p with nothing bound and the defaults of its config.
 func newInstance(p Pattern, name string, pos Pos) *Instance {
-	in := &Instance{Name: name, Pos: pos, Pattern: p.Name}
+	in := &Instance{Name: name, Pos: pos, Pattern: p.Name, Document: p.Document, of: p}
 	switch p.Name {
 	case "race":
 		in.Config.Order = "eager"
@@ -291,21 +311,22 @@ func (m *Map) pattern(key, doc string, required bool) (Pattern, bool) {
 		m.r.mismatch(n, m.at(key), "the name of a pattern", "write one of "+or(patternNames()))
 		return Pattern{}, false
 	}
-	p, ok := PatternNamed(n.text)
-	if !ok {
-		m.r.unknownPattern(n, m.at(key))
-	}
-	return p, ok
+	return m.r.patternNamed(n, m.at(key))
 }
 
-func (r *reading) unknownPattern(n *node, path string) {
-	short := n.text[strings.LastIndexByte(n.text, '/')+1:]
-	if near := diagnostic.Nearest(short, patternNames()); near != "" {
-		r.errorf(n, path, "unknown pattern %s; did you mean %s?", quote(n.text), near)
-		return
+// patternNamed returns the pattern that n names, or reports that there is none.
+func (r *reading) patternNamed(n *node, path string) (Pattern, bool) {
+	if p, ok := PatternNamed(n.text); ok {
+		return p, true
 	}
-	r.errorf(n, path, "unknown pattern %s; there are %s", quote(n.text), and(patternNames()))
+	if p, ok, told := r.docs.pattern(n); ok || told {
+		return p, ok
+	}
+	r.unknownPattern(n, path)
+	return Pattern{}, false
 }
+
+func shortName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // slots binds the slots of an instance.
 func (r *reading) slots(m *Map, p Pattern, in *Instance) {

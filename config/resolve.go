@@ -67,6 +67,7 @@ type scope struct {
 	file   *File
 	names  map[string]Ref
 	unsafe map[*Instance]*Delegate // what unsafeIn found
+	done   map[*Instance]bool      // those brought by documents whose names are resolved
 }
 
 // resolve turns every name of the file into what it names, and checks what only then can be checked.
@@ -79,11 +80,11 @@ func (r *reading) resolve(f *File) {
 	}
 	s.bind(&f.Judge)
 	s.bind(&f.Model)
-	for _, in := range f.Instances {
-		s.instance(in)
-	}
 	if f.Model.IsZero() {
 		f.Model = f.Judge
+	}
+	for _, in := range f.Instances {
+		s.instance(in)
 	}
 	paths := &paths{scope: s, depth: map[*Instance]int{}, at: map[*Instance]int{}}
 	for _, in := range f.Instances {
@@ -93,7 +94,7 @@ func (r *reading) resolve(f *File) {
 }
 
 func (r *reading) scope(f *File) *scope {
-	s := &scope{reading: r, file: f, names: make(map[string]Ref, len(f.Delegates)+len(f.Instances)), unsafe: map[*Instance]*Delegate{}}
+	s := &scope{reading: r, file: f, names: make(map[string]Ref, len(f.Delegates)+len(f.Instances)), unsafe: map[*Instance]*Delegate{}, done: map[*Instance]bool{}}
 	for _, in := range f.Instances {
 		s.names[in.Name] = Ref{Instance: in}
 	}
@@ -113,6 +114,12 @@ func (s *scope) bind(ref *Ref) {
 	}
 	if found, ok := s.names[ref.Name]; ok {
 		ref.Delegate, ref.Instance = found.Delegate, found.Instance
+		return
+	}
+	if told := s.docs.member(ref); told || !ref.IsZero() {
+		if ref.Instance != nil {
+			s.brought(ref.Instance)
+		}
 		return
 	}
 	if len(s.problems) == maxProblems {
@@ -140,8 +147,23 @@ func (s *scope) bind(ref *Ref) {
 	s.report(SeverityError, ref.Pos, ref.path, "unknown delegate or pattern %s; %s", quote(ref.Name), way)
 }
 
+// brought resolves the names in an instance that a document has brought, once.
+func (s *scope) brought(in *Instance) {
+	if !s.done[in] {
+		s.done[in] = true
+		s.instance(in)
+	}
+}
+
 // instance resolves the names in an instance and in those that stand in its slots.
 func (s *scope) instance(in *Instance) {
+	if in.AsksModel {
+		if s.file.Model.Pos == (Pos{}) {
+			s.report(SeverityError, in.Pos, "", "%s asks a model; write model: NAME at the top of the file that names delegates", in.Name)
+		}
+		in.Slots = append(in.Slots[:len(in.Slots):len(in.Slots)], Slot{Name: "model", Pos: in.Pos, Members: []Ref{s.file.Model}})
+		in.AsksModel = false
+	}
 	for _, slot := range in.Slots {
 		for i := range slot.Members {
 			member := &slot.Members[i]
@@ -149,6 +171,9 @@ func (s *scope) instance(in *Instance) {
 				s.instance(member.Instance)
 			}
 			s.bind(member)
+			if member.Instance != nil && member.Instance.Brought {
+				s.brought(member.Instance)
+			}
 			s.note(in, member)
 		}
 	}

@@ -14,7 +14,7 @@ const byteOrderMark = "\uFEFF"
 
 // checkBytes returns data as text without its byte order mark, or reports why it is none.
 func (r *reading) checkBytes(data []byte) (string, bool) {
-	start := Pos{r.name, 1, 1}
+	start := Pos{File: r.name, Line: 1, Column: 1}
 	switch {
 	case len(data) > maxSize:
 		r.report(SeverityError, start, "", "the file is larger than 1 MiB, more than a configuration can be; is it the right file?")
@@ -54,7 +54,7 @@ func isControl(c rune) bool {
 func (r *reading) offset(text string, i int) Pos {
 	lines := splitLines(text[:i] + "x")
 	last := lines[len(lines)-1]
-	return Pos{r.name, len(lines), utf8.RuneCountInString(last)}
+	return Pos{File: r.name, Line: len(lines), Column: utf8.RuneCountInString(last)}
 }
 
 // splitLines cuts text where YAML sees a line break.
@@ -100,7 +100,7 @@ func (r *reading) finish() Problems {
 	r.problems.Sort()
 	for i := range r.problems {
 		p := &r.problems[i]
-		if p.Pos.Line > 0 && p.Pos.Line != r.unshown {
+		if p.Pos.File == r.name && p.Pos.Line > 0 && p.Pos.Line != r.unshown {
 			p.Source = r.mask.line(p.Pos.Line, r.line(p.Pos.Line))
 		}
 		p.Message, p.Source = r.mask.text(p.Message), r.mask.text(p.Source)

@@ -78,7 +78,7 @@ func (r *reading) culprit(text string) (Pos, *bracket) {
 		}
 	}
 	line := []rune(lines[high-1])
-	pos := Pos{r.name, high, 1 + utf8.RuneCountInString(leadingSpace(lines[high-1]))}
+	pos := Pos{File: r.name, Line: high, Column: 1 + utf8.RuneCountInString(leadingSpace(lines[high-1]))}
 	before := strings.Join(lines[:high-1], "\n")
 	if high > 1 {
 		before += "\n"
@@ -118,7 +118,7 @@ func (r *reading) tightColon(number int) (Pos, bool) {
 	if !tightKey.MatchString(line) {
 		return Pos{}, false
 	}
-	return Pos{r.name, number, strings.IndexByte(line, ':') + 1}, true
+	return Pos{File: r.name, Line: number, Column: strings.IndexByte(line, ':') + 1}, true
 }
 
 func leadingSpace(line string) string { return line[:indentation(line)] }
@@ -166,7 +166,7 @@ func (r *reading) opened(text string) []bracket {
 			case c == '#' && (i == 0 || unicode.IsSpace(runes[i-1])):
 				i = len(runes)
 			case fresh && isQuote(c), (fresh || flow) && (c == '[' || c == '{'):
-				open, fresh = append(open, bracket{c, Pos{r.name, number + 1, i + 1}}), true
+				open, fresh = append(open, bracket{c, Pos{File: r.name, Line: number + 1, Column: i + 1}}), true
 			case flow && (c == ']' || c == '}'):
 				open, fresh = open[:len(open)-1], false
 			case flow && c == ',', c == ':' && (after || flow && i > 0 && isQuote(runes[i-1])), fresh && (c == '-' || c == '?') && after:

@@ -219,7 +219,7 @@ func (r *reading) findInBlock(n *node, i int) (Pos, bool) {
 	if length := strings.IndexByte(n.text[start:], '\n'); length >= 0 {
 		end = start + length
 	}
-	pos := Pos{n.pos.File, n.pos.Line + 1 + strings.Count(before, "\n"), indent + 1 + utf8.RuneCountInString(before[start:])}
+	pos := Pos{File: n.pos.File, Line: n.pos.Line + 1 + strings.Count(before, "\n"), Column: indent + 1 + utf8.RuneCountInString(before[start:])}
 	if line := r.line(pos.Line); indent == 0 || len(line) < indent || line[indent:] != n.text[start:end] {
 		return n.pos, false
 	}

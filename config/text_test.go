@@ -61,7 +61,7 @@ func TestTextUnset(t *testing.T) {
 	if _, static := text.Static(); static {
 		t.Error("a text with variables is static")
 	}
-	if text.Pos() != (Pos{"firstgood.yaml", 2, 23}) {
+	if text.Pos() != (Pos{File: "firstgood.yaml", Line: 2, Column: 23}) {
 		t.Errorf("position %v", text.Pos())
 	}
 }

@@ -84,7 +84,7 @@ func (r *reading) parse(text string) *node {
 }
 
 func (r *reading) empty() {
-	r.report(SeverityError, Pos{r.name, 1, 1}, "", "the file is empty; begin with delegates: {NAME: {openai: {model: …}}}")
+	r.report(SeverityError, Pos{File: r.name, Line: 1, Column: 1}, "", "the file is empty; begin with delegates: {NAME: {openai: {model: …}}}")
 }
 
 // tree reads text as one YAML document and returns its root, nil when it is none.
@@ -115,10 +115,10 @@ func (r *reading) tree(text string) *node {
 func (r *reading) separator(line int) Pos {
 	for n := min(line, len(r.lines)); n > 1; n-- {
 		if strings.HasPrefix(r.line(n), "---") {
-			return Pos{r.name, n, 1}
+			return Pos{File: r.name, Line: n, Column: 1}
 		}
 	}
-	return Pos{r.name, max(1, min(line, len(r.lines))), 1}
+	return Pos{File: r.name, Line: max(1, min(line, len(r.lines))), Column: 1}
 }
 
 // plant returns n as a checked node. The key is the one it stands under; hidden says that a key above makes it a
@@ -239,7 +239,7 @@ func (r *reading) place(n *yaml.Node) Pos {
 		return Pos{File: r.name}
 	}
 	line := min(max(n.Line, 1), len(r.lines))
-	return Pos{r.name, line, min(max(n.Column, 1), utf8.RuneCountInString(r.line(line))+1)}
+	return Pos{File: r.name, Line: line, Column: min(max(n.Column, 1), utf8.RuneCountInString(r.line(line))+1)}
 }
 
 // end returns the position after a scalar that the source shows as it is on one line, else the zero Pos.

@@ -35,7 +35,7 @@ patterns:
 		{"  x: {pattern: retry-with-learning, with: {target: deploy}, config: {max_retries: 1}}", "", ""},
 		{"  x: {pattern: fallback-chain, with: {chain: [deploy, b]}}", "", ""}, // a note
 	} {
-		_, problems := config.Parse("test.yaml", []byte(delegates+c.patterns+"\n"), config.Kinds(), engine.Check)
+		_, problems := config.Parse("test.yaml", []byte(delegates+c.patterns+"\n"), config.Kinds(), config.Check(engine.Check))
 		got := problems.Error()
 		switch {
 		case c.says == "" && problems.Failed():

@@ -55,7 +55,7 @@ func TestRules_ThroughTheFile(t *testing.T) {
 			f, problems := config.Parse("test.yaml", []byte(`
 delegates: {a: {`+at("a")+`}}
 patterns: {x: {pattern: fallback-chain, with: {chain: [a]}, config: {`+c.config+`}}}
-`), config.Kinds(), engine.Check)
+`), config.Kinds(), config.Check(engine.Check))
 			if problems.Failed() {
 				t.Fatal(problems)
 			}
@@ -85,7 +85,7 @@ func TestRules_WrongAtLoad(t *testing.T) {
 		{`finish_reason: []`, "test.yaml:8:24: "},
 		{`finish_reason: 3`, "test.yaml:8:24: "},
 	} {
-		_, problems := config.Parse("test.yaml", []byte(before+c.rule+"\n"), config.Kinds(), engine.Check)
+		_, problems := config.Parse("test.yaml", []byte(before+c.rule+"\n"), config.Kinds(), config.Check(engine.Check))
 		if got := problems.Error(); !problems.Failed() || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: got %q, want it at %s", c.rule, got, c.want)
 		}

@@ -28,7 +28,7 @@ calls and how much time it takes at most, and what needs a judge. Nothing is run
 			}
 			broken := false
 			for i, path := range args {
-				file, problems := config.Load(path, config.Kinds(), engine.Check)
+				file, problems := config.Load(path, config.Kinds(), config.Check(engine.Check))
 				if len(problems) > 0 {
 					showProblems(t.err, problems)
 				}

@@ -270,7 +270,7 @@ func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
 
 // load reads the file. Its warnings are shown unless -q.
 func (f *runFlags) load(t terminal) (*config.File, error) {
-	file, problems := config.Load(f.file, config.Kinds(), engine.Check)
+	file, problems := config.Load(f.file, config.Kinds(), config.Check(engine.Check))
 	if problems.Failed() {
 		if errors.Is(problems, os.ErrNotExist) {
 			return nil, usagef("%s: there is no such file; firstgood init writes one, -f names another", f.file)
@@ -485,7 +485,7 @@ func because(history []firstgood.Failure, kind func(firstgood.Failure) bool) str
 // completeNames completes the names of the file in the first most arguments; -1 is all of them.
 func completeNames(f *runFlags, most int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		file, _ := config.Load(f.file, config.Kinds(), engine.Check)
+		file, _ := config.Load(f.file, config.Kinds(), config.Check(engine.Check))
 		if file == nil || most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
