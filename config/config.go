@@ -72,7 +72,8 @@ type Kind struct {
 	Name    string
 	Doc     string
 	Decode  func(*Map) any
-	Streams bool // a reply arrives piece by piece, so that first_token and idle can be set
+	Streams bool   // a reply arrives piece by piece, so that first_token and idle can be set
+	Word    string // the key of the settings that a plain word stands for: NAME: word; "" where there is none
 }
 
 // reading is one reading of a file, or of settings from outside one.
@@ -216,6 +217,9 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 		if key == "pattern" || key == "with" || key == "config" {
 			return "an instance of a pattern goes under patterns"
 		}
+		if slices.Contains(AgentKinds(), key) {
+			return "write agent: " + key
+		}
 		for _, kind := range r.kinds {
 			if r.keyOf(kind, key) {
 				return fmt.Sprintf("write it inside %s: {%s: {%s: …}}", kind.Name, kind.Name, key)
@@ -232,7 +236,7 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 		if m.Has(kind.Name) {
 			given = append(given, kind.Name)
 		}
-		m.Mapping(kind.Name, kind.Doc, func(m *Map) {
+		m.kind(kind, func(m *Map) {
 			m.hint = func(key string) string {
 				if key == "timeout" || key == "retries" || slices.Contains(delegateKeys, key) {
 					return fmt.Sprintf("write it beside %s, not in it", kind.Name)
@@ -256,6 +260,24 @@ func (r *reading) delegate(m *Map, name string, defaults Defaults) *Delegate {
 	r.streamOptions(m, d)
 	r.unsafeRetries(m, d)
 	return d
+}
+
+// kind hands the settings of a kind to decode. A plain word stands for one of them.
+func (m *Map) kind(kind Kind, decode func(*Map)) {
+	n := m.take(kind.Name, kind.Doc, nil, func() schema {
+		settings := m.r.object(decode)
+		if kind.Word == "" {
+			return settings
+		}
+		return schema{"anyOf": []any{settings["properties"].(schema)[kind.Word], settings}}
+	})
+	if n == nil {
+		return
+	}
+	if kind.Word != "" && n.isText() && !tightText.MatchString(n.text) {
+		n = &node{shape: mapping, pos: n.pos, keys: []entry{{kind.Word, n.pos, n}}}
+	}
+	m.r.enter(n, m.node.entry(kind.Name).pos, m.at(kind.Name), decode)
 }
 
 // delegateKeys are the keys that every delegate has and defaults do not.

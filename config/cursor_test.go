@@ -25,7 +25,7 @@ type agent struct {
 }
 
 func agentKind() Kind {
-	return Kind{Name: "agent", Doc: "a coding agent", Decode: func(m *Map) any {
+	return Kind{Name: "robot", Doc: "a coding agent", Decode: func(m *Map) any {
 		a := &agent{
 			name:    m.Enum("kind", "which agent", "", "claude", "codex"),
 			args:    m.Texts("args", "more arguments"),
@@ -61,16 +61,16 @@ func TestKindsThatAreHandedIn(t *testing.T) {
 	kinds := append(Kinds(), agentKind())
 	f, problems := Parse("f", []byte(`
 delegates:
-  a: {agent: {kind: claude, args: [--model, "${MODEL}"], protect: [], budget: 9, quiet: false, idle: 5s, limit: 1 KiB, isolate: copy, labels: {x: y}, options: {deep: [1]}, any: [1, two], patch: {paths: [p], x-free: 1}}, timeout: 5s}
-  b: {agent: {protect: ["**/*_test.go"]}}
+  a: {robot: {kind: claude, args: [--model, "${MODEL}"], protect: [], budget: 9, quiet: false, idle: 5s, limit: 1 KiB, isolate: copy, labels: {x: y}, options: {deep: [1]}, any: [1, two], patch: {paths: [p], x-free: 1}}, timeout: 5s}
+  b: {robot: {protect: ["**/*_test.go"]}}
 `), kinds)
-	if f != nil || len(problems) != 1 || problems[0].String() != `f:3:67: delegates.a.agent.protect: the list is empty; this is what it must not change` {
+	if f != nil || len(problems) != 1 || problems[0].String() != `f:3:67: delegates.a.robot.protect: the list is empty; this is what it must not change` {
 		t.Fatalf("problems %v", problems)
 	}
 	f, problems = Parse("f", []byte(`
 delegates:
-  a: {agent: {kind: claude, args: [--model, "${MODEL}"], protect: [x], budget: 9, quiet: false, idle: 5s, limit: 1 KiB, isolate: copy, labels: {x: y}, options: {deep: [1]}, any: [1, two], patch: {paths: [p], x-free: 1}}, timeout: 5s}
-  b: {agent: {protect: ["**/*_test.go"]}}
+  a: {robot: {kind: claude, args: [--model, "${MODEL}"], protect: [x], budget: 9, quiet: false, idle: 5s, limit: 1 KiB, isolate: copy, labels: {x: y}, options: {deep: [1]}, any: [1, two], patch: {paths: [p], x-free: 1}}, timeout: 5s}
+  b: {robot: {protect: ["**/*_test.go"]}}
 `), kinds)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -86,28 +86,28 @@ delegates:
 	if b.name != "" || b.args != nil || b.budget != 5 || !b.quiet || b.idle != time.Minute || b.limit != 7 || b.mode != "clone" || b.labels != nil || b.options != nil {
 		t.Errorf("b %+v: not the defaults", b)
 	}
-	if unset := f.Delegates[0].Unset(environment()); len(unset) != 1 || !strings.Contains(unset.Error(), "delegates.a.agent.args[1]: the environment variable MODEL") {
+	if unset := f.Delegates[0].Unset(environment()); len(unset) != 1 || !strings.Contains(unset.Error(), "delegates.a.robot.args[1]: the environment variable MODEL") {
 		t.Errorf("unset %v", unset)
 	}
 	_, problems = Parse("f", []byte(`
 delegates:
   a:
-    agent: {kind: codex, protect: [a], isolate: copy, budgte: 3, labels: {bad: x, good: 5}, patch: {path: [x]}}
+    robot: {kind: codex, protect: [a], isolate: copy, budgte: 3, labels: {bad: x, good: 5}, patch: {path: [x]}}
   b:
-    agent: {kind: aider, protect: a, args: [5], options: [1], labels: [x], patch: x}
+    robot: {kind: aider, protect: a, args: [5], options: [1], labels: [x], patch: x}
 `), kinds)
-	want := `f:4:49: delegates.a.agent.isolate: codex isolates itself; remove it
-f:4:55: delegates.a.agent: unknown key "budgte"; did you mean "budget"?
-f:4:75: delegates.a.agent.labels.bad: a label cannot be bad
-f:4:89: delegates.a.agent.labels.good: got the number 5, want a text; put it in quotes: "5"
-f:4:101: delegates.a.agent.patch: unknown key "path"; did you mean "paths"?
-f:6:5: warning: delegates.b.agent: no agent at f:6:5
-f:6:19: delegates.b.agent.kind: got the text "aider", want claude or codex
-f:6:35: delegates.b.agent.protect: got the text "a", want a list of texts; write [a]
-f:6:45: delegates.b.agent.args[0]: got the number 5, want a text; put it in quotes: "5"
-f:6:58: delegates.b.agent.options: got a list, want a mapping; write {name: value}
-f:6:71: delegates.b.agent.labels: got a list, want a mapping from names to texts; write {name: text}
-f:6:83: delegates.b.agent.patch: got the text "x", want a mapping; write its keys below it, or in braces: {key: …}`
+	want := `f:4:49: delegates.a.robot.isolate: codex isolates itself; remove it
+f:4:55: delegates.a.robot: unknown key "budgte"; did you mean "budget"?
+f:4:75: delegates.a.robot.labels.bad: a label cannot be bad
+f:4:89: delegates.a.robot.labels.good: got the number 5, want a text; put it in quotes: "5"
+f:4:101: delegates.a.robot.patch: unknown key "path"; did you mean "paths"?
+f:6:5: warning: delegates.b.robot: no agent at f:6:5
+f:6:19: delegates.b.robot.kind: got the text "aider", want claude or codex
+f:6:35: delegates.b.robot.protect: got the text "a", want a list of texts; write [a]
+f:6:45: delegates.b.robot.args[0]: got the number 5, want a text; put it in quotes: "5"
+f:6:58: delegates.b.robot.options: got a list, want a mapping; write {name: value}
+f:6:71: delegates.b.robot.labels: got a list, want a mapping from names to texts; write {name: text}
+f:6:83: delegates.b.robot.patch: got the text "x", want a mapping; write its keys below it, or in braces: {key: …}`
 	if problems.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", problems, want)
 	}
@@ -144,10 +144,10 @@ func TestPatternsAndTheirKeys(t *testing.T) {
 			}
 		}
 	}
-	want := `fallback-chain chain/true failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery
-race candidates/true order start_after max_parallel hedge_ceiling failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery
+	want := `fallback-chain chain/true failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal protect patch apply reserve budget wait_for_recovery
+race candidates/true order start_after max_parallel hedge_ceiling failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal protect patch apply reserve budget wait_for_recovery
 fan-out delegates/true width failure_criteria acceptance_criteria nonempty timeout reserve budget wait_for_recovery
-retry-with-learning target/false max_retries failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal reserve budget wait_for_recovery`
+retry-with-learning target/false max_retries failure_criteria acceptance_criteria nonempty timeout advance_on stop_on on_refusal protect patch apply reserve budget wait_for_recovery`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

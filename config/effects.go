@@ -8,7 +8,7 @@ import "slices"
 
 // unsafeRetries checks the retries of an unsafe delegate, for which the default does not hold.
 func (r *reading) unsafeRetries(m *Map, d *Delegate) {
-	if d.Effects != EffectsUnsafe {
+	if !d.Unsafe() {
 		return
 	}
 	if m.Has("retries") && d.Retries > 0 {
@@ -22,7 +22,7 @@ func (r *reading) unsafeRetries(m *Map, d *Delegate) {
 // part of that: it is asked about each reply by intent.
 func (s *scope) unsafeIn(ref Ref) *Delegate {
 	if d := ref.Delegate; d != nil {
-		if d.Effects == EffectsUnsafe {
+		if d.Unsafe() {
 			return d
 		}
 		return nil
@@ -72,6 +72,8 @@ func (s *scope) effects(in *Instance) {
 			s.report(SeverityError, member.Pos, member.path, "%s leaves something behind each time it runs (effects: unsafe), and this runs it up to %d times; give max_retries: 1, %s", name, in.Config.MaxRetries, orIdempotent)
 		case in.Pattern == "fallback-chain" && !last:
 			s.report(SeverityNote, member.Pos, member.path, "a run does not go past %s once it has started: it leaves something behind each time it runs (effects: unsafe)", name)
+		case in.Document != nil && in.Slots[0].List && (in.of.own == nil):
+			s.report(SeverityError, member.Pos, member.path, "%s leaves something behind each time it runs (effects: unsafe), and the text of %s may run it more than once; take it out, %s", name, in.Pattern, orIdempotent)
 		case in.Pattern == "fan-out" && slices.Contains(before, d):
 			s.report(SeverityNote, member.Pos, member.path, "%s is here more than once, and leaves something behind each time it runs (effects: unsafe)", name)
 		}

@@ -97,15 +97,15 @@ delegates:
 
 // TestPiecesOfAKindThatIsHandedIn holds that a kind's own key of that name is found, and that no kind need stream.
 func TestPiecesOfAKindThatIsHandedIn(t *testing.T) {
-	_, problems := Parse("f", []byte("delegates: {a: {agent: {protect: [x]}, idle: 5s, first_token: 5s}}\n"), []Kind{agentKind()})
-	want := "f:1:46: delegates.a.idle: agent has a key of this name; write it inside: {agent: {idle: …}}\n" +
-		"f:1:63: delegates.a.first_token: the kind agent gives its reply in one piece; write timeout instead, or use a kind that streams"
+	_, problems := Parse("f", []byte("delegates: {a: {robot: {protect: [x]}, idle: 5s, first_token: 5s}}\n"), []Kind{agentKind()})
+	want := "f:1:46: delegates.a.idle: robot has a key of this name; write it inside: {robot: {idle: …}}\n" +
+		"f:1:63: delegates.a.first_token: the kind robot gives its reply in one piece; write timeout instead, or use a kind that streams"
 	if problems.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", problems, want)
 	}
 	streaming := agentKind()
 	streaming.Streams = true
-	if f, problems := Parse("f", []byte("delegates: {a: {agent: {protect: [x]}, first_token: 5s}}\n"), []Kind{streaming}); len(problems) > 0 || f.Delegates[0].FirstToken != 5*time.Second {
+	if f, problems := Parse("f", []byte("delegates: {a: {robot: {protect: [x]}, first_token: 5s}}\n"), []Kind{streaming}); len(problems) > 0 || f.Delegates[0].FirstToken != 5*time.Second {
 		t.Errorf("%v", problems)
 	}
 }

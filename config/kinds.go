@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Kinds returns the kinds of delegates that the file always knows. Their specs are *[OpenAI], *[Anthropic], *[Command]
-// and *[HTTP].
+// Kinds returns the kinds of delegates that the file always knows. Their specs are *[OpenAI], *[Anthropic], *[Command],
+// *[HTTP] and *[Agent].
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "openai", Doc: "a model behind an endpoint that speaks chat completions", Decode: decodeOpenAI, Streams: true},
 		{Name: "anthropic", Doc: "a model behind an endpoint that speaks Anthropic's messages", Decode: decodeAnthropic, Streams: true},
 		{Name: "command", Doc: "a program", Decode: decodeCommand},
 		{Name: "http", Doc: "a web service", Decode: decodeHTTP},
+		{Name: "agent", Doc: "a coding agent, by its name or with its settings", Decode: decodeAgent, Word: "kind"},
 	}
 }
 
@@ -115,6 +116,7 @@ type Command struct {
 	Dir       Text          // zero: where the run is started
 	Grace     time.Duration // between asking it to stop and ending it; 1s unless given
 	MaxOutput int64         // in bytes; 10 MiB unless given
+	Isolate   string        // one of the Isolate constants, or "", which is IsolateNone
 }
 
 // checkCommand reports what no program can be run with.
@@ -154,6 +156,7 @@ func decodeCommand(m *Map) any {
 		Dir:       m.Text("dir", "the folder it runs in"),
 		Grace:     m.Duration("grace", "how long it may take to end once it was told to; 1s unless said", time.Second),
 		MaxOutput: m.Size("max_output", "how much it may print, such as 10 MiB, which is the default; more is a failure", 10<<20),
+		Isolate:   m.isolate(""),
 	}
 	checkCommand(m, spec)
 	if spec.Stdin == "none" && len(spec.Argv) > 0 && !slices.ContainsFunc(spec.Argv, func(t Text) bool { return holdsBrief(t.written()) }) {

@@ -122,6 +122,7 @@ func (p Pattern) config(m *Map, c *Config) {
 	c.Timeout = m.Duration("timeout", "how long the run may take, or the attempt where the instance is nested", c.Timeout)
 	if p.Name != "fan-out" {
 		m.advancing(c, p.Slots[0].List)
+		m.changes(c)
 	}
 	m.spending(c)
 }
@@ -193,6 +194,11 @@ type Config struct {
 	Budget          *Budget       // nil: no bound
 	HedgeCeiling    float64       // race: starts of StartAfter for each run, from 0.0001 to 1; 0: no bound
 	WaitForRecovery time.Duration // when all are left alone for their health; 0: not at all
+
+	// What is done with changes that delegates in places of their own make.
+	Protect []Text // globs of paths that no change may touch; nil: the default list; empty: none
+	Patch   *Patch // nil: any change will do, and none
+	Apply   string // one of the Apply constants, or "", which is ApplyNone
 
 	// Values are the settings of an instance of a document, by name; nil when there are none.
 	Values map[string]Value
@@ -302,7 +308,10 @@ func (m *Map) pattern(key, doc string, required bool) (Pattern, bool) {
 				names = append(names, shelf+name)
 			}
 		}
-		return schema{"enum": names}
+		if m.r.docs != nil {
+			names = append(names, m.r.docs.Patterns...)
+		}
+		return schema{"anyOf": []any{schema{"enum": names}, schema{"type": "string", "pattern": `^(std|\.{1,2})/|\.md$`}}}
 	})
 	if n == nil {
 		return Pattern{}, false

@@ -172,6 +172,7 @@ func (s *scope) settings(in *Instance) {
 	s.advancing(in)
 	s.refusals(in)
 	s.reserve(in)
+	s.changing(in)
 	c := in.Config
 	if c.HedgeCeiling > 0 && c.StartAfter == 0 {
 		s.wrong(SeverityError, in, "hedge_ceiling", nil, "it bounds what start_after starts, and without that all start at once; give start_after, or remove it")

@@ -49,8 +49,8 @@ func (s schema) oneOf(keys []string) schema {
 
 // Schema returns the JSON Schema (2020-12) of the file with delegates of the given kinds, for editors. It is made
 // from what the decoders ask for. What a schema cannot say (names, cycles, who judges) only [Parse] checks.
-func Schema(kinds []Kind) []byte {
-	r := &reading{kinds: kinds}
+func Schema(kinds []Kind, extras ...Extra) []byte {
+	r := newReading("", kinds, extras)
 	root := r.object(func(m *Map) { r.file(m, &File{}) })
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "firstgood.yaml"

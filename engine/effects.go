@@ -25,9 +25,9 @@ func leftBehind(in *config.Instance) func(firstgood.Failure) bool {
 
 func hasUnsafe(ref config.Ref) bool {
 	if ref.Delegate != nil {
-		return ref.Delegate.Effects == config.EffectsUnsafe
+		return ref.Delegate.Unsafe()
 	}
-	return slices.ContainsFunc(startable(ref.Instance), func(d *config.Delegate) bool { return d.Effects == config.EffectsUnsafe })
+	return slices.ContainsFunc(startable(ref.Instance), (*config.Delegate).Unsafe)
 }
 
 // mayHaveLeft reports whether the attempt of ref that failed so may have left something behind. The history of an inner
