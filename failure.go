@@ -61,6 +61,7 @@ type Error struct {
 	Status     int           // the HTTP status, 0 when there was none
 	RetryAfter time.Duration // how long the other side asked to be left alone, 0 when it did not
 	Usage      Usage         // what the failed attempt has cost all the same
+	Change     Change        // what it has done to files all the same; nil for nothing
 	Fatal      bool          // it stops the whole run: nothing else is started and nobody wins
 	Err        error         // the wrapped error, may be nil
 }
@@ -82,6 +83,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // Used returns what the failed attempt has cost; see [Metered].
 func (e *Error) Used() Usage { return e.Usage }
 
+// Changed returns Change; see [Changed].
+func (e *Error) Changed() Change { return e.Change }
+
 // LostError is the cause with which an attempt's context ends when another delegate has won.
 type LostError struct{ Winner string }
 
@@ -99,6 +103,7 @@ type Failure struct {
 	Detail   string        // more than the reason holds, or empty
 	Status   int           // the HTTP status, or 0
 	Reply    string        // the first ExcerptUnits units of a reply that was rejected or could not be judged
+	Change   Change        // what the attempt did to files; nil for nothing
 	Nested   []Failure     // the history of a nested instance
 	Duration time.Duration // from dispatch to the end of the judgement
 	Err      error         // the error itself; nil for a rejection
@@ -107,7 +112,8 @@ type Failure struct {
 func (f Failure) String() string { return fmt.Sprintf("%s: %s: %s", f.Delegate, f.Kind, f.Reason) }
 
 // MarshalJSON writes the entry as it stands in a failure_history: detail, status and nested where there are
-// any, reply also where an empty one was rejected, the duration in whole milliseconds as duration_ms.
+// any, reply also where an empty one was rejected, patch and restored where there is a change, the duration in whole
+// milliseconds as duration_ms.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	entry := struct {
 		Delegate   string    `json:"delegate"`
@@ -117,9 +123,18 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		Detail     string    `json:"detail,omitempty"`
 		Status     int       `json:"status,omitempty"`
 		Reply      *string   `json:"reply,omitempty"`
+		Patch      *string   `json:"patch,omitempty"`
+		Restored   *[]string `json:"restored,omitempty"`
 		Nested     []Failure `json:"nested,omitempty"`
 		DurationMS int64     `json:"duration_ms"`
-	}{f.Delegate, f.Index, f.Kind, f.Reason, f.Detail, f.Status, nil, f.Nested, f.Duration.Milliseconds()}
+	}{f.Delegate, f.Index, f.Kind, f.Reason, f.Detail, f.Status, nil, nil, nil, f.Nested, f.Duration.Milliseconds()}
+	if f.Change != nil {
+		patch, restored := valid(string(f.Change.Diff())), f.Change.Restored()
+		if restored == nil {
+			restored = []string{}
+		}
+		entry.Patch, entry.Restored = &patch, &restored
+	}
 	if f.Reply != "" || f.Kind == KindRejected {
 		entry.Reply = &f.Reply
 	}
@@ -150,7 +165,7 @@ func (f *Failure) class(e *Error) {
 	if e.Kind != "" {
 		f.Kind = e.Kind
 	}
-	f.Detail, f.Status = e.Detail, e.Status
+	f.Detail, f.Status, f.Change = e.Detail, e.Status, e.Change
 }
 
 // look finds in the chain of err what its own type does not say.

@@ -77,6 +77,7 @@ type Call struct {
 	Kind     Kind   // of a failed or rejected call, else ""
 	Reason   string // of a failed or rejected call, else ""
 	Warning  string // what should be known of a call that went well, such as an unreadable verdict
+	Note     string // what the delegate says it is doing, or has done; see [Scope.Note]
 }
 
 // Record is the ordered record of a run and of all that runs inside it. It is safe for concurrent use. A record
@@ -109,13 +110,28 @@ func (r *Record) Begin(c *Call) {
 	}
 }
 
-// Put replaces the call with c's ID by a copy of c.
+// Put replaces the call with c's ID by a copy of c, but for its note.
 func (r *Record) Put(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	note := r.calls[c.ID].Note
 	r.calls[c.ID] = *c
+	r.calls[c.ID].Note = note
 	if r.watch != nil {
-		r.watch(*c)
+		r.watch(r.calls[c.ID])
+	}
+}
+
+// note replaces the note of a call.
+func (r *Record) note(id int, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id < 0 || id >= len(r.calls) || r.calls[id].Note == text {
+		return
+	}
+	r.calls[id].Note = text
+	if r.watch != nil {
+		r.watch(r.calls[id])
 	}
 }
 
@@ -185,6 +201,10 @@ type Scope struct {
 	mu   sync.Mutex
 	path []string
 }
+
+// Note says what the delegate that works in the scope is doing, in a line for people; it replaces what was said before.
+// It does nothing in a scope that serves no call.
+func (s *Scope) Note(text string) { s.Record.note(s.Call, text) }
 
 // SetPath notes how the instance that worked in the scope last was won: its winner, and so on inwards.
 func (s *Scope) SetPath(path []string) {

@@ -19,6 +19,9 @@ type Reply struct {
 	// closes it.
 	Stream *Stream
 
+	// Change is what the delegate did to files, where it works in a place of its own; nil where it does not.
+	Change Change
+
 	FinishReason string // as the provider named it; empty when it named none
 	Refusal      string // the provider's own refusal field, empty when the model did not use it
 	ToolCalls    int    // how many tool calls the reply holds; such a reply is not empty
@@ -39,9 +42,9 @@ func (r Reply) String() string {
 }
 
 // Empty reports whether the reply says nothing: white space alone, null, an empty JSON string, list or object,
-// and neither a tool call nor a refusal. An open stream is not empty.
+// and neither a tool call, a refusal nor a change. An open stream is not empty.
 func (r Reply) Empty() bool {
-	if r.Stream != nil || r.ToolCalls > 0 || strings.TrimSpace(r.Refusal) != "" {
+	if r.Stream != nil || r.Change != nil && len(r.Change.Diff()) > 0 || r.ToolCalls > 0 || strings.TrimSpace(r.Refusal) != "" {
 		return false
 	}
 	if r.JSON == nil {
@@ -58,6 +61,9 @@ func (r Reply) Empty() bool {
 
 // Used returns the tokens that the reply has cost; see [Metered].
 func (r Reply) Used() Usage { return r.Usage }
+
+// Changed returns Change; see [Changed].
+func (r Reply) Changed() Change { return r.Change }
 
 // Hold keeps release for the moment the reply's stream is closed; see [Holder].
 func (r Reply) Hold(release func()) bool { return r.Stream != nil && r.Stream.Hold(release) }

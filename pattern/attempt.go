@@ -102,6 +102,9 @@ func (in *Instance[R]) describe(i int, f *finish[R]) {
 			f.failure.Kind = firstgood.KindJudgeError
 		}
 		f.failure.Reply = excerpt(f.reply)
+		if changed, ok := any(f.reply).(firstgood.Changed); ok {
+			f.failure.Change = changed.Changed()
+		}
 	}
 	f.fatal = f.fatal || in.stop(f.failure)
 }
