@@ -3,39 +3,63 @@ package process
 import (
 	"bytes"
 	"errors"
+	"io"
 	"sync"
 )
 
 var errFull = errors.New("output limit reached")
 
-// head keeps what is written to it up to a limit. The first byte beyond closes full and ends the writing.
+// head keeps what is written to it up to a limit, or hands it on to a sink. The first byte beyond closes full and ends the
+// writing.
 type head struct {
 	mu    sync.Mutex
 	data  []byte
+	sink  io.Writer // nil: the data is kept
+	taken int       // how many bytes were kept or handed on
 	limit int
 	full  chan struct{}
+	ended bool
 }
 
-func newHead(limit int) *head { return &head{limit: limit, full: make(chan struct{})} }
+func newHead(limit int, sink io.Writer) *head {
+	return &head{limit: limit, sink: sink, full: make(chan struct{})}
+}
 
 func (h *head) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if room := h.limit - len(h.data); len(p) > room {
-		h.data = append(h.data, p[:room]...)
-		if !isClosed(h.full) {
-			close(h.full)
-		}
-		return room, errFull
+	room := h.limit - h.taken
+	if len(p) <= room {
+		return h.take(p)
 	}
-	h.data = append(h.data, p...)
+	if _, err := h.take(p[:room]); err != nil {
+		return 0, err
+	}
+	if !isClosed(h.full) {
+		close(h.full)
+	}
+	return room, errFull
+}
+
+func (h *head) take(p []byte) (int, error) {
+	h.taken += len(p)
+	switch {
+	case h.ended:
+	case h.sink == nil:
+		h.data = append(h.data, p...)
+	case len(p) > 0:
+		if _, err := h.sink.Write(p); err != nil {
+			return 0, err
+		}
+	}
 	return len(p), nil
 }
 
-// bytes returns what was written so far. Later writes do not change it.
-func (h *head) bytes() []byte {
+// end returns what was kept so far. Later writes do not change it, and reach no sink.
+func (h *head) end() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.ended = true
 	return h.data[:len(h.data):len(h.data)]
 }
 

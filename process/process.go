@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -60,14 +61,18 @@ type Spec struct {
 	Grace time.Duration
 	// Linger is the time that the output gets to end after the program has exited while others that it started
 	// still hold it open. 0 is DefaultLinger.
-	Linger     time.Duration
+	Linger time.Duration
+	// Stdout, when not nil, is written what the program writes, in pieces as they come and at most MaxOutput bytes;
+	// [Result].Stdout then stays nil. It is written by one goroutine at a time and not after [Run] has returned, must not
+	// keep a piece, and should return fast. After an error of it the program writes to nobody.
+	Stdout     io.Writer
 	MaxOutput  int // the most bytes of stdout; 0 is DefaultMaxOutput
 	StderrTail int // how many bytes of the end of stderr are kept; 0 is DefaultStderrTail
 }
 
 // Result is what is known of a program that ran.
 type Result struct {
-	Stdout    []byte // at most Spec.MaxOutput
+	Stdout    []byte // at most Spec.MaxOutput; nil with a Spec.Stdout
 	Stderr    []byte // the end of stderr, at most Spec.StderrTail
 	StderrCut bool   // Stderr is not all of it; it may begin inside a character
 	ExitCode  int    // -1 when a signal ended the program, or when its end is not known
@@ -103,7 +108,8 @@ func (r Result) Status() string {
 // A program that could not be started gives an error that wraps [ErrNotFound], [ErrNotExecutable] (which includes
 // a script whose interpreter is missing), [ErrDir], [ErrTooLong], [ErrInvalid], or the system's own.
 //
-// A program that does not read its stdin is not an error. Memory is bounded by about three times MaxOutput.
+// A program that does not read its stdin is not an error. Memory is bounded by about three times MaxOutput, and hardly
+// any is needed with a Stdout.
 //
 // When this process is killed, Linux sends the program a SIGTERM, Windows kills the job, and other systems do
 // nothing: they leave the program to notice that its pipes are broken.
@@ -118,7 +124,7 @@ func Run(ctx context.Context, spec Spec) (Result, error) {
 	if ctx.Err() != nil {
 		return notRun, stopped(ctx)
 	}
-	p, err := start(spec)
+	p, err := start(spec, nil)
 	if err != nil {
 		return notRun, err
 	}

@@ -25,7 +25,7 @@ type running struct {
 	cmd     *exec.Cmd
 	group   group
 	exited  chan struct{} // closed when the leader has been reaped; cmd.ProcessState and waitErr are set then
-	drained chan struct{} // closed when stdout and stderr have ended
+	drained chan struct{} // closed when stdout and stderr have ended; stdout has when talk has returned
 	waitErr error
 
 	stdout *head
@@ -34,8 +34,8 @@ type running struct {
 }
 
 // start starts the program. The pipes are ours and not os/exec's, so that the wait for the leader, for the group
-// and for the output can each be bounded on its own.
-func start(spec Spec) (_ *running, err error) {
+// and for the output can each be bounded on its own. With talk, that is who writes stdin and reads stdout.
+func start(spec Spec, talk func(stdin io.Writer, stdout io.Reader)) (_ *running, err error) {
 	if err := usableDir(spec.Dir); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func start(spec Spec) (_ *running, err error) {
 		cmd:     exec.Command(spec.Argv[0], spec.Argv[1:]...),
 		exited:  make(chan struct{}),
 		drained: make(chan struct{}),
-		stdout:  newHead(spec.MaxOutput),
+		stdout:  newHead(spec.MaxOutput, spec.Stdout),
 		stderr:  &tail{limit: spec.StderrTail},
 	}
 	p.cmd.Dir = spec.Dir
@@ -53,7 +53,7 @@ func start(spec Spec) (_ *running, err error) {
 	errR, errW, err2 := os.Pipe()
 	var inR, inW *os.File
 	var err3 error
-	if spec.Stdin != "" {
+	if spec.Stdin != "" || talk != nil {
 		inR, inW, err3 = os.Pipe()
 		p.cmd.Stdin = inR
 	}
@@ -83,7 +83,7 @@ func start(spec Spec) (_ *running, err error) {
 		p.group.close()
 		return nil, fmt.Errorf("start %s: %w", spec.Argv[0], err)
 	}
-	if inW != nil {
+	if inW != nil && talk == nil {
 		go func() {
 			// An error means that nobody reads it, or no longer: that is the program's own affair.
 			_, _ = io.WriteString(inW, spec.Stdin)
@@ -96,7 +96,12 @@ func start(spec Spec) (_ *running, err error) {
 		close(errEnded)
 	}()
 	go func() {
-		_, _ = io.Copy(p.stdout, outR)
+		if talk != nil {
+			talk(inW, outR)
+			_ = inW.Close()
+		} else {
+			_, _ = io.Copy(p.stdout, outR)
+		}
 		_ = outR.Close() // beyond the limit, so that what goes on writing gets SIGPIPE
 		<-errEnded
 		close(p.drained)
@@ -191,7 +196,7 @@ func (p *running) gone(limit time.Duration) bool {
 
 // result says what is known of the program now.
 func (p *running) result() (Result, error) {
-	r := Result{Stdout: p.stdout.bytes(), ExitCode: -1}
+	r := Result{Stdout: p.stdout.end(), ExitCode: -1}
 	r.Stderr, r.StderrCut = p.stderr.bytes()
 	if !isClosed(p.exited) {
 		return r, nil

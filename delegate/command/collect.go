@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,43 +15,69 @@ import (
 )
 
 // collect makes the reply, or the failure, of what the program did.
-func (d *Delegate) collect(brief firstgood.Brief, result process.Result, err error) (firstgood.Reply, error) {
+func (d *Delegate) collect(brief firstgood.Brief, out Output, result process.Result, err error) (firstgood.Reply, error) {
+	reply, said := out.End(err == nil && result.ExitCode == 0)
+	usage := usageOf(reply, said)
 	if errors.Is(err, process.ErrStopped) {
-		return firstgood.Reply{}, err
+		if usage.InputTokens == 0 && usage.OutputTokens == 0 {
+			return firstgood.Reply{}, err
+		}
+		return firstgood.Reply{}, &stoppedError{err, usage}
 	}
+	failure := &firstgood.Error{Kind: firstgood.KindError, Usage: usage, Err: err}
+	why, explained := errors.AsType[*firstgood.Error](said)
 	var tooMuch *process.OutputLimitError
-	kind, reason := firstgood.KindError, ""
 	switch {
 	case errors.As(err, &tooMuch):
-		reason = fmt.Sprintf("the output went beyond max_output (%d bytes) and the program was ended", tooMuch.Limit)
+		failure.Reason = fmt.Sprintf("the output went beyond max_output (%d bytes) and the program was ended", tooMuch.Limit)
 	case errors.Is(err, process.ErrTooLong) && d.briefInArgv():
-		kind = firstgood.KindContextLength
-		reason = fmt.Sprintf("the brief (%d bytes) is too long for an argument: leave {brief} out of argv, so that it goes to stdin",
+		failure.Kind = firstgood.KindContextLength
+		failure.Reason = fmt.Sprintf("the brief (%d bytes) is too long for an argument: leave {brief} out of argv, so that it goes to stdin",
 			len(brief.String()))
 	case err != nil:
-		kind, reason = firstgood.KindUnavailable, err.Error()
-	case result.ExitCode != 0:
-		reason = result.Status()
-		if end := lastLines(d.stderr(result)); end != "" {
-			reason += ": " + end
-		} else {
-			reason += ", nothing on stderr"
+		failure.Kind, failure.Reason = firstgood.KindUnavailable, err.Error()
+	case explained:
+		failure = new(*why)
+		if failure.Usage == (firstgood.Usage{}) {
+			failure.Usage = usage
 		}
-	case !utf8.Valid(result.Stdout):
-		reason = fmt.Sprintf("the output is not UTF-8 text (first at byte %d)", invalidAt(result.Stdout))
+		failure.Reason = why.Error()
+		if result.ExitCode != 0 {
+			failure.Reason += " (" + result.Status() + ")"
+		}
+	case result.ExitCode != 0:
+		failure.Reason = result.Status()
+		if end := strings.Join(tidyLines(d.stderr(result), 3), " | "); end != "" {
+			failure.Reason += ": " + end
+		} else {
+			failure.Reason += ", nothing on stderr"
+		}
+	case said != nil:
+		failure.Reason, failure.Err = said.Error(), said
 	default:
-		return firstgood.Reply{
-			Text:  string(trimNewline(result.Stdout)),
-			Usage: firstgood.Usage{Source: firstgood.SourceUnknown},
-		}, nil
+		return reply, nil
 	}
-	return firstgood.Reply{}, &firstgood.Error{
-		Kind:   kind,
-		Reason: d.secrets.hide(reason, false),
-		Detail: d.stderr(result),
-		Err:    err,
-	}
+	failure.Reason = d.secrets.hide(failure.Reason, false)
+	failure.Detail = d.stderr(result)
+	return firstgood.Reply{}, failure
 }
+
+// usageOf returns what an attempt has cost, as its output says.
+func usageOf(reply firstgood.Reply, said error) firstgood.Usage {
+	if metered, ok := errors.AsType[*firstgood.Error](said); ok && metered.Usage != (firstgood.Usage{}) {
+		return metered.Usage
+	}
+	return reply.Usage
+}
+
+// stoppedError is the error of an attempt that was stopped and had cost something by then.
+type stoppedError struct {
+	error
+	usage firstgood.Usage
+}
+
+func (e *stoppedError) Unwrap() error         { return e.error }
+func (e *stoppedError) Used() firstgood.Usage { return e.usage }
 
 // stderr returns the end of stderr without the secrets.
 func (d *Delegate) stderr(result process.Result) string {
@@ -83,13 +110,14 @@ func invalidAt(text []byte) int {
 
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
 
-// lastLines returns the last lines that say something, on one line and without what steers a terminal.
-func lastLines(text string) string {
-	const most, units = 3, 200
+// tidyLines returns the last lines that say something, at most n, each of bounded length and without what steers a
+// terminal.
+func tidyLines(text string, n int) []string {
+	const units = 200
 	text = escapes.ReplaceAllString(text, "")
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	var last []string
-	for i := len(lines) - 1; i >= 0 && len(last) < most; i-- {
+	for i := len(lines) - 1; i >= 0 && len(last) < n; i-- {
 		line := strings.TrimSpace(strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
 				return ' '
@@ -103,7 +131,8 @@ func lastLines(text string) string {
 		if cut {
 			line += "…"
 		}
-		last = append([]string{line}, last...)
+		last = append(last, line)
 	}
-	return strings.Join(last, " | ")
+	slices.Reverse(last)
+	return last
 }

@@ -48,9 +48,12 @@ type Config struct {
 	PassEnv   []string
 	Env       map[string]string
 	Secrets   []string      // further texts that no error shows; nil means none
-	Dir       string        // the working directory; "" is this process's
+	Dir       string        // the working directory, unless the attempt has one of its own (see [In]); "" is this process's
 	Grace     time.Duration // from asking the program to end until it is killed; 0 is one second
 	MaxOutput int           // the most bytes of stdout; 0 is 10 MiB
+	// Output is called for each attempt and returns what makes the reply of the program's stdout. Nil means that the
+	// reply is the stdout itself, less one final newline.
+	Output func() Output
 }
 
 // Delegate runs a program for each attempt. It is safe for concurrent use.
@@ -60,6 +63,7 @@ type Delegate struct {
 	stdin   bool
 	spec    process.Spec // without Argv and Stdin, which come with the brief
 	secrets secrets
+	output  func() Output
 
 	mu       sync.Mutex
 	attempts map[chan struct{}]context.Context // those under way; the channel is closed at their end
@@ -113,6 +117,10 @@ func New(c Config) (*Delegate, error) {
 			return invalid("env: %s: the value contains a NUL byte", name)
 		}
 	}
+	output := c.Output
+	if output == nil {
+		output = func() Output { return &text{} }
+	}
 	environment, secrets := environ(c.PassEnv, c.Env, c.Secrets)
 	return &Delegate{
 		name:     c.Name,
@@ -120,6 +128,7 @@ func New(c Config) (*Delegate, error) {
 		stdin:    c.Stdin == StdinBrief || c.Stdin == "" && !takesBrief,
 		spec:     process.Spec{Dir: c.Dir, Env: environment, Grace: c.Grace, MaxOutput: c.MaxOutput},
 		secrets:  secrets,
+		output:   output,
 		attempts: map[chan struct{}]context.Context{},
 	}, nil
 }
@@ -128,12 +137,15 @@ func New(c Config) (*Delegate, error) {
 func (d *Delegate) Name() string { return d.name }
 
 // Attempt runs the program with the brief, which may be text or a protocol request; its named inputs do not reach
-// the program. The reply is the program's stdout less one final newline; what it has cost is not known.
+// the program. The reply is what Config.Output makes of the program's stdout, else the stdout less one final newline, and
+// what it has cost is not known. The last line of it that says something is noted in the record of the run, when ctx
+// carries one; see [firstgood.Scope.Note].
 //
 // Attempt returns when the program and all of its process group are gone, or, after ctx is done, about a second
 // after the grace at the latest. The error then wraps [context.Cause] of ctx. Every other error is a
 // *[firstgood.Error] whose Detail is the end of stderr. Its kind is
 //
+//   - the one that Output gives it;
 //   - [firstgood.KindError] when the exit status is not 0, whatever stdout holds, when a signal ended the program,
 //     when stdout went beyond MaxOutput, and when it is not UTF-8, since a reply is text;
 //   - [firstgood.KindUnavailable] when the program could not be started: it does not exist, cannot be executed,
@@ -152,8 +164,13 @@ func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 	if key := firstgood.IdempotencyKey(ctx); key != "" {
 		spec.Env = slices.Concat([]string{IdempotencyVariable + "=" + key}, spec.Env) // what is configured overrules it
 	}
+	if dir, ok := ctx.Value(dirKey{}).(string); ok {
+		spec.Dir = dir
+	}
+	out := &reader{Output: d.output(), scope: firstgood.ScopeOf(ctx), secrets: d.secrets}
+	spec.Stdout = out
 	result, err := process.Run(ctx, spec)
-	return d.collect(brief, result, err)
+	return d.collect(brief, out, result, err)
 }
 
 // Drain waits until no attempt is left whose context is done, or returns ctx's cause. Attempts that nobody has
