@@ -28,6 +28,7 @@ type Config[R any] struct {
 
 	MaxParallel int // race, fan-out: how many at most are in flight; 0: all
 	MaxAttempts int // retry-with-learning: attempts in all; 0: 3
+	Want        int // fan-out: how many good replies settle the run, at most all; the others are cancelled then; 0: all
 
 	// Reserve is how much of Timeout is kept for each delegate still to come, so that one that hangs cannot eat the
 	// run: an attempt, its judgement included, is over when only that much is left. Where several are in flight at
@@ -174,6 +175,7 @@ func validate[R any](name string, cfg Config[R]) error {
 		{"StartAfter", cfg.StartAfter != 0, race, cfg.StartAfter < 0},
 		{"Listed", cfg.Listed, race, false},
 		{"MaxParallel", cfg.MaxParallel != 0, race || fan, cfg.MaxParallel < 0},
+		{"Want", cfg.Want != 0, fan, cfg.Want < 0},
 		{"MaxAttempts", cfg.MaxAttempts != 0, retry, cfg.MaxAttempts < 0},
 		{"Inline", cfg.Inline, name == FallbackChainName || retry, false},
 	} {
@@ -185,6 +187,8 @@ func validate[R any](name string, cfg Config[R]) error {
 		}
 	}
 	switch {
+	case cfg.Want > len(cfg.Delegates):
+		return fmt.Errorf("Want is %d, and there are %d delegates", cfg.Want, len(cfg.Delegates))
 	case cfg.Reserve > 0 && cfg.StartAfter > 0:
 		return fmt.Errorf("a Reserve of %v does not go with StartAfter, whose ticks start the others in any case", cfg.Reserve)
 	case cfg.Reserve > 0 && cfg.Timeout == 0:

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/firstgood/firstgood"
@@ -11,14 +12,15 @@ import (
 // immutable and safe for concurrent use, and is itself a delegate.
 type FanOut[R any] struct{ in *Instance[R] }
 
-// NewFanOut returns a fan-out over cfg.Delegates, MaxParallel at a time. Criteria say which replies count as failed.
+// NewFanOut returns a fan-out over cfg.Delegates, MaxParallel at a time. Criteria say which replies count as failed. With
+// Want it ends with as many good replies, or when all have finished, however few were good.
 func NewFanOut[R any](cfg Config[R]) (*FanOut[R], error) {
 	n := len(cfg.Delegates)
 	first := n
 	if cfg.MaxParallel > 0 {
 		first = cfg.MaxParallel
 	}
-	in, err := build(FanOutName, cfg, Plan{N: n, First: first, Want: n}, func(d Decision) int { return d.Finished })
+	in, err := build(FanOutName, cfg, Plan{N: n, First: first, Want: cmp.Or(cfg.Want, n)}, func(d Decision) int { return d.Finished })
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package pattern
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,5 +121,38 @@ func TestAFanOutInAChainIsOneDelegate(t *testing.T) {
 		equal(t, "winner path", out.WinnerPath, []string{"two"})
 		equal(t, "history", told(out.History), []string{"0 all: exhausted: all: no winner (exhausted): a: error: down"})
 		equal(t, "calls", states(out.Calls), []string{"all failed", "a failed", "two won", "b won", "c won"})
+	})
+}
+
+// A fan-out that wants some of its replies ends with them, and cancels the others.
+func TestFanOutWants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := func(name string, d time.Duration, err error) firstgood.Delegate[string] {
+			return firstgood.Func(name, func(ctx context.Context, _ firstgood.Brief) (string, error) {
+				select {
+				case <-time.After(d):
+					return name, err
+				case <-ctx.Done():
+					return "", context.Cause(ctx)
+				}
+			})
+		}
+		down := errors.New("down")
+		fan, err := NewFanOut(Config[string]{Want: 2, Delegates: []firstgood.Delegate[string]{
+			after("slow", time.Hour, nil), after("a", 2*time.Second, nil), after("broken", time.Second, down), after("b", 3*time.Second, nil)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		out, err := fan.Run(t.Context(), firstgood.Text("x"))
+		if err != nil || !slices.Equal(out.Result, []string{"", "a", "", "b"}) || time.Since(began) != 3*time.Second || out.Attempts != 3 || len(out.History) != 1 {
+			t.Errorf("got %+v, %v after %v", out, err, time.Since(began))
+		}
+		if err := fan.Drain(t.Context()); err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("the slow one was not cancelled: %v after %v", err, time.Since(began))
+		}
+		if _, err := NewFanOut(Config[string]{Want: 2, Delegates: []firstgood.Delegate[string]{after("a", 0, nil)}}); err == nil || err.Error() != "fan-out: Want is 2, and there are 1 delegates" {
+			t.Errorf("got %v", err)
+		}
 	})
 }
