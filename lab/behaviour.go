@@ -80,6 +80,8 @@ func behaviours(seed uint64) []behaviour {
 		{Behaviour{"tool-call", "tool-call[:NAME]",
 			"200 with a call of the function NAME, else lookup, and no content"},
 			func(a argument) (Model, error) { return always(Reply{ToolCall: cmp.Or(a.text, "lookup")}), nil }},
+		{Behaviour{"edit", "edit:PATH:TEXT",
+			"has a coding agent write TEXT to the file PATH, by the tool that it offers for that, then answers"}, edit},
 		{Behaviour{"refusal", "refusal",
 			"200 with a refusal and no content"}, fixed(Reply{Refusal: "I'm sorry, but I cannot help with that."})},
 		{Behaviour{"content-filter", "content-filter",
@@ -144,6 +146,14 @@ func say(a argument, delay time.Duration) Model {
 		}
 		return Reply{Text: sentence(req.Brief()), Delay: delay}
 	}
+}
+
+func edit(a argument) (Model, error) {
+	path, text, ok := strings.Cut(a.text, ":")
+	if !ok || path == "" {
+		return nil, errors.New("it needs a path and a text")
+	}
+	return Edit(path, text+"\n", "I have written "+path+"."), nil
 }
 
 func slow(a argument) (Model, error) {

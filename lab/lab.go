@@ -1,10 +1,13 @@
-// Package lab is a local provider with faults: it speaks OpenAI's chat completions, and its models misbehave on
+// Package lab is a local provider with faults: it speaks the protocols of OpenAI, Anthropic and Gemini, and its models misbehave on
 // demand. A request picks the behaviour by its model field, with an argument behind a colon: "slow:300ms",
 // "429:60", "cut:40"; [Behaviours] lists them. The lab needs no key and no network, and records who came, what
 // was asked, and when a client went away.
 //
-//	POST /v1/chat/completions   whole or streamed (server-sent events)
 //	GET  /v1/models
+//	POST /v1/chat/completions            whole or streamed (server-sent events), as all of them
+//	POST /v1/responses                   without state: a request holds all that went before
+//	POST /v1/messages                    and /v1/messages/count_tokens
+//	POST /v1beta/models/MODEL:generateContent, :streamGenerateContent and :countTokens
 //
 // All waiting follows the request's context and timers, so that inside a testing/synctest bubble, on a [Pipe],
 // time is virtual and exact.

@@ -365,7 +365,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		"wrong method":  {"GET", chat, ``, 405, "for POST"},
 		"wrong method2": {"POST", models, ``, 405, "for GET"},
 		"wrong place":   {"POST", "/v1/chat/completions", ``, 404, "POST /v1/chat/completions"},
-		"responses API": {"POST", "/responses", `{}`, 404, "/v1/responses"},
+		"embeddings":    {"POST", "/embeddings", `{}`, 404, "/v1/embeddings"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := http.NewRequestWithContext(t.Context(), test.method, s.URL()+test.place, strings.NewReader(test.body))

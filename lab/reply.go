@@ -29,7 +29,8 @@ type Reply struct {
 	Error        *Error        // an error object; with status 200 it stands where the completion should
 	Text         string
 	Refusal      string // sent in the refusal field, with null for a content
-	ToolCall     string // the name of a function that the model calls without arguments, with null for a content
+	ToolCall     string // the name of a function that the model calls, with null for a content
+	ToolInput    any    // what the function gets, which must have a JSON form; nil is {}
 	FinishReason string // "" is stop, or tool_calls with a ToolCall
 	Usage        *Usage // nil counts the words
 	Fault        Fault
@@ -57,7 +58,7 @@ const (
 	noReply // nobody is there to reply to
 )
 
-// Error is the error object of an OpenAI reply.
+// Error is an error object, in OpenAI's words. Other protocols are told their own for the type.
 type Error struct {
 	Message string
 	Type    string
@@ -102,10 +103,19 @@ func count(req Request, reply Reply) Usage {
 	return u
 }
 
+// input is what the function of a tool call gets.
+func (r Reply) input() any {
+	if r.ToolInput == nil {
+		return object{}
+	}
+	return r.ToolInput
+}
+
 // player sends one reply.
 type player struct {
 	ctx    context.Context
 	w      http.ResponseWriter
+	wire   wire
 	req    Request
 	reply  Reply
 	status int // what was sent; 0 for nothing yet
@@ -135,7 +145,7 @@ func (p *player) play() bool {
 	case p.status == http.StatusOK && p.req.Stream:
 		return p.stream()
 	case reply.Error != nil:
-		return sendError(p.w, p.status, *reply.Error)
+		return send(p.w, p.status, encode(p.wire.failed(p.status, *reply.Error)))
 	default:
 		return p.whole()
 	}
@@ -159,18 +169,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (p *player) id() string { return fmt.Sprintf("chatcmpl-lab-%d", p.req.Number) }
-
-func (p *player) finishReason() string {
-	switch {
-	case p.reply.FinishReason != "":
-		return p.reply.FinishReason
-	case p.reply.ToolCall != "":
-		return "tool_calls"
-	}
-	return "stop"
-}
-
 // usage returns what the reply reports, nil for nothing.
 func (p *player) usage() *Usage {
 	if p.reply.Usage != nil || p.reply.Fault == NoContent {
@@ -191,37 +189,24 @@ func (p *player) after(n int) int {
 // whole sends a reply that is not streamed.
 func (p *player) whole() bool {
 	reply := p.reply
-	message := map[string]any{"role": "assistant", "content": reply.Text, "refusal": nil}
-	if reply.Refusal != "" {
-		message["content"], message["refusal"] = nil, reply.Refusal
-	}
-	if reply.ToolCall != "" {
-		message["content"], message["tool_calls"] = nil, []any{toolCall(reply.ToolCall, "{}")}
-	}
-	if reply.Fault == NoContent {
-		delete(message, "content")
-	}
-	completion := p.completion("chat.completion", []choice{{Message: message, FinishReason: p.finishReason()}})
-	if u := p.usage(); u != nil {
-		completion.Usage = u
-	}
-	body := encode(completion)
+	whole, key := p.wire.whole(p)
+	body := encode(whole)
 	switch reply.Fault {
 	case Stall, Cut:
 		p.w.Header().Set("Content-Length", fmt.Sprint(len(body)))
-		if send(p.w, p.status, body[:p.stopsAt(body)]) && flush(p.w) && reply.Fault == Stall {
+		if send(p.w, p.status, body[:p.stopsAt(body, key)]) && flush(p.w) && reply.Fault == Stall {
 			<-p.ctx.Done()
 		}
 		return false
 	case BadJSON:
-		body = body[:p.stopsAt(body)]
+		body = body[:p.stopsAt(body, key)]
 	}
 	return send(p.w, p.status, body)
 }
 
 // stopsAt is the place in the JSON of the reply at which its fault happens: behind the last token before it.
-func (p *player) stopsAt(body []byte) int {
-	const key = `"content":"` // cannot occur inside a JSON string, where a quote is escaped
+// The key, such as "content":" with its quotes, cannot occur inside a JSON string, where a quote is escaped.
+func (p *player) stopsAt(body []byte, key string) int {
 	at := bytes.Index(body, []byte(key))
 	if at < 0 {
 		return len(body) / 2
@@ -231,21 +216,21 @@ func (p *player) stopsAt(body []byte) int {
 	return at + len(key) + len(sent) - len(`""`)
 }
 
-// stream sends a reply as server-sent events, in OpenAI's frames.
+// stream sends a reply as server-sent events.
 func (p *player) stream() bool {
 	reply := p.reply
 	p.w.Header().Set("Content-Type", "text/event-stream")
 	p.w.Header().Set("Cache-Control", "no-cache")
 	p.w.WriteHeader(p.status)
 	if reply.Error != nil && reply.Fault != ErrorFrame {
-		return p.frame(encode(envelope(*reply.Error))) && p.last()
+		return p.finish(p.wire.errors(p.status, *reply.Error))
 	}
-	deltas := p.deltas()
-	if !p.delta(deltas[0], nil) {
+	events, from, to := p.wire.events(p)
+	if !p.send(events[:from]) {
 		return false
 	}
-	deltas = deltas[1:]
-	after := p.after(len(deltas))
+	tokens := events[from:to]
+	after := p.after(len(tokens))
 	for i := 0; ; i++ {
 		if i == after {
 			switch reply.Fault {
@@ -255,103 +240,48 @@ func (p *player) stream() bool {
 			case Cut:
 				return false
 			case BadJSON:
-				if !p.frame(fmt.Appendf(nil, `{"id":%q,"choices":[{"index":0,"delta":{"conte`, p.id())) {
+				if !p.event(p.wire.broken(p)) {
 					return false
 				}
 			case ErrorFrame:
-				return p.frame(encode(envelope(*reply.Error))) && p.last()
+				return p.finish(p.wire.errors(p.status, *reply.Error))
 			}
 		}
-		if i == len(deltas) {
+		if i == len(tokens) {
 			break
 		}
-		if wait(p.ctx, reply.Pace) != nil || !p.delta(deltas[i], nil) {
+		if wait(p.ctx, reply.Pace) != nil || !p.event(tokens[i]) {
 			return false
 		}
 	}
-	if !p.delta(map[string]any{}, p.finishReason()) {
-		return false
-	}
-	if u := p.usage(); u != nil && p.req.IncludeUsage && !p.chunk([]choice{}, u) {
-		return false
-	}
-	return p.last()
+	return p.finish(events[to:])
 }
 
-// deltas returns the reply in pieces, the one with the role first.
-func (p *player) deltas() []map[string]any {
-	reply := p.reply
-	field, text := "content", reply.Text
-	role := map[string]any{"role": "assistant", "content": ""}
-	switch {
-	case reply.Fault == NoContent:
-		delete(role, "content")
-		text = ""
-	case reply.ToolCall != "":
-		role["content"] = nil
-		named, arguments := toolCall(reply.ToolCall, ""), map[string]any{"index": 0, "function": map[string]any{"arguments": "{}"}}
-		named["index"] = 0
-		return []map[string]any{role, {"tool_calls": []any{named}}, {"tool_calls": []any{arguments}}}
-	case reply.Refusal != "":
-		role["content"] = nil
-		field, text = "refusal", reply.Refusal
-	}
-	deltas := []map[string]any{role}
-	for _, part := range tokens(text) {
-		deltas = append(deltas, map[string]any{field: part})
-	}
-	return deltas
-}
-
-func toolCall(name, arguments string) map[string]any {
-	return map[string]any{"id": "call_lab_1", "type": "function", "function": map[string]any{"name": name, "arguments": arguments}}
-}
-
-func (p *player) delta(delta map[string]any, finishReason any) bool {
-	return p.chunk([]choice{{Delta: delta, FinishReason: finishReason}}, nil)
-}
-
-func (p *player) chunk(choices []choice, u *Usage) bool {
-	chunk := p.completion("chat.completion.chunk", choices)
-	if p.req.IncludeUsage {
-		chunk.Usage = u
-	}
-	return p.frame(encode(chunk))
-}
-
-// completion is OpenAI's envelope of a reply, or of a piece of one.
-type completion struct {
-	ID      string   `json:"id"`
-	Object  string   `json:"object"`
-	Created int64    `json:"created"`
-	Model   string   `json:"model"`
-	Choices []choice `json:"choices"`
-	Usage   any      `json:"usage,omitempty"` // a *Usage; one that is nil is null
-}
-
-type choice struct {
-	Index        int `json:"index"`
-	Message      any `json:"message,omitempty"`
-	Delta        any `json:"delta,omitempty"`
-	FinishReason any `json:"finish_reason"`
-}
-
-func (p *player) completion(object string, choices []choice) completion {
-	return completion{ID: p.id(), Object: object, Created: time.Now().Unix(), Model: p.req.Model, Choices: choices}
-}
-
-func (p *player) frame(data []byte) bool {
+func (p *player) event(e event) bool {
 	if p.ctx.Err() != nil {
 		return false
 	}
-	_, err := fmt.Fprintf(p.w, "data: %s\n\n", data)
+	_, err := io.WriteString(p.w, e.String())
 	return err == nil && flush(p.w)
 }
 
-// last writes the frame that ends a stream and leaves it to net/http to send it, with the end of the body, once
+func (p *player) send(events []event) bool {
+	for _, e := range events {
+		if !p.event(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// finish sends the events that end a stream. It leaves it to net/http to send the last, with the end of the body, once
 // the visit has ended: who has seen the end of a reply finds its visit ended.
-func (p *player) last() bool {
-	_, err := io.WriteString(p.w, "data: [DONE]\n\n")
+func (p *player) finish(events []event) bool {
+	last := len(events) - 1
+	if !p.send(events[:last]) {
+		return false
+	}
+	_, err := io.WriteString(p.w, events[last].String())
 	return err == nil && p.ctx.Err() == nil
 }
 
@@ -359,18 +289,6 @@ func (p *player) last() bool {
 func flush(w http.ResponseWriter) bool {
 	err := http.NewResponseController(w).Flush()
 	return err == nil || errors.Is(err, http.ErrNotSupported)
-}
-
-func envelope(e Error) map[string]any {
-	var code any
-	if e.Code != "" {
-		code = e.Code
-	}
-	return map[string]any{"error": map[string]any{"message": e.Message, "type": e.Type, "param": nil, "code": code}}
-}
-
-func sendError(w http.ResponseWriter, status int, e Error) bool {
-	return send(w, status, encode(envelope(e)))
 }
 
 // send writes a whole reply, without its length, so that its end is not seen before the visit has ended.

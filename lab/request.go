@@ -14,10 +14,19 @@ type Request struct {
 	Model        string // as it was asked for, with its argument
 	Argument     string // what stands behind the first colon of Model, "" when there is none
 	Messages     []Message
+	Protocol     string // one of the protocols, such as Completions
+	Tools        []Tool // that the client offers
+	Results      int    // how many results of tool calls are among the messages
 	Stream       bool
 	IncludeUsage bool        // stream_options.include_usage: a stream ends with the usage
 	Header       http.Header // as it came, with any key in it; not to be changed
 	Body         []byte      // as it came; not to be changed
+}
+
+// Tool is a function that the client offers to a model.
+type Tool struct {
+	Name   string
+	Schema json.RawMessage // of what it gets; nil where it takes a text, or none was told
 }
 
 // Message is one message of a request.
@@ -44,6 +53,12 @@ func parseRequest(body []byte) (Request, error) {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
+		Tools []struct {
+			Function struct {
+				Name       string          `json:"name"`
+				Parameters json.RawMessage `json:"parameters"`
+			} `json:"function"`
+		} `json:"tools"`
 		Stream        bool `json:"stream"`
 		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
@@ -52,7 +67,7 @@ func parseRequest(body []byte) (Request, error) {
 	if err := json.Unmarshal(body, &wire); err != nil {
 		return Request{}, fmt.Errorf("the request body is not a JSON request for a completion: %w", err)
 	}
-	req := Request{Model: wire.Model, Stream: wire.Stream, IncludeUsage: wire.StreamOptions.IncludeUsage, Body: body}
+	req := Request{Protocol: Completions, Model: wire.Model, Stream: wire.Stream, IncludeUsage: wire.StreamOptions.IncludeUsage, Body: body}
 	_, req.Argument, _ = strings.Cut(wire.Model, ":")
 	if req.Model == "" {
 		return req, errors.New("model is missing or empty, want a name such as ok")
@@ -66,6 +81,12 @@ func parseRequest(body []byte) (Request, error) {
 			return req, fmt.Errorf("messages[%d].content: %w", i, err)
 		}
 		req.Messages = append(req.Messages, Message{Role: m.Role, Text: text})
+		if m.Role == "tool" {
+			req.Results++
+		}
+	}
+	for _, tool := range wire.Tools {
+		req.Tools = append(req.Tools, Tool{tool.Function.Name, tool.Function.Parameters})
 	}
 	return req, nil
 }

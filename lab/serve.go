@@ -20,30 +20,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.work.Done()
-	switch want := methodFor(r.URL.Path); {
-	case want == "":
+	at := placeOf(r.URL.Path)
+	switch {
+	case at.method == "":
 		sendError(w, http.StatusNotFound, Error{Type: "invalid_request_error",
-			Message: fmt.Sprintf("the lab has no %.200q; it has POST /v1/chat/completions and GET /v1/models", r.URL.Path)})
-	case want != r.Method:
-		w.Header().Set("Allow", want)
+			Message: fmt.Sprintf("the lab has no %.200q; it has GET /v1/models, and POST /v1/chat/completions, /v1/responses, /v1/messages and %sMODEL:generateContent", r.URL.Path, generatePrefix)})
+	case at.method != r.Method:
+		w.Header().Set("Allow", at.method)
 		sendError(w, http.StatusMethodNotAllowed, Error{Type: "invalid_request_error",
-			Message: fmt.Sprintf("%s is for %s, not for %.20s", r.URL.Path, want, r.Method)})
-	case want == http.MethodGet:
+			Message: fmt.Sprintf("%s is for %s, not for %.20s", r.URL.Path, at.method, r.Method)})
+	case at.wire == nil:
 		s.serveModels(w)
+	case at.counts:
+		s.serveCount(w, r, at.wire)
 	default:
-		s.serveCompletion(w, r)
+		s.serveReply(w, r, at.wire)
 	}
 }
 
-// methodFor returns the method that a URL's path is for, "" for a path that the lab does not have.
-func methodFor(place string) string {
-	switch place {
-	case "/v1/models":
-		return http.MethodGet
-	case "/v1/chat/completions":
-		return http.MethodPost
+// serveCount tells how many words a request has, in place of tokens. It is no visit.
+func (s *Server) serveCount(w http.ResponseWriter, r *http.Request, wire wire) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
+	if err != nil {
+		sendError(w, http.StatusBadRequest, Error{Type: "invalid_request_error", Message: "the request body cannot be read"})
+		return
 	}
-	return ""
+	req, err := wire.request(r.URL.Path, body)
+	if err != nil {
+		send(w, http.StatusBadRequest, encode(wire.failed(http.StatusBadRequest, Error{Type: "invalid_request_error", Message: err.Error()})))
+		return
+	}
+	n := count(req, Reply{}).Prompt
+	send(w, http.StatusOK, encode(object{"input_tokens": n, "totalTokens": n}))
 }
 
 func (s *Server) serveModels(w http.ResponseWriter) {
@@ -60,9 +68,9 @@ func (s *Server) serveModels(w http.ResponseWriter) {
 	send(w, http.StatusOK, encode(map[string]any{"object": "list", "data": models}))
 }
 
-// serveCompletion reads a request whole, since net/http notices that a client has gone only after that, enters
+// serveReply reads a request whole, since net/http notices that a client has gone only after that, enters
 // the visit, and lets the model's reply be played.
-func (s *Server) serveCompletion(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveReply(w http.ResponseWriter, r *http.Request, wire wire) {
 	visit := Visit{Started: time.Now(), Authorization: r.Header.Get("Authorization") != ""}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
 	var req Request
@@ -75,7 +83,7 @@ func (s *Server) serveCompletion(w http.ResponseWriter, r *http.Request) {
 		model = func(context.Context, Request) Reply { return Reply{Fault: noReply} }
 	default:
 		visit.body = body
-		req, err = parseRequest(body)
+		req, err = wire.request(r.URL.Path, body)
 		if err != nil {
 			model = refuse(http.StatusBadRequest, err.Error(), "")
 		} else {
@@ -92,7 +100,7 @@ func (s *Server) serveCompletion(w http.ResponseWriter, r *http.Request) {
 	req.Number = entry.Number
 	leave := context.AfterFunc(ctx, func() { s.book.leave(entry, s.endOfContext()) })
 
-	p := player{ctx: ctx, w: w, req: req}
+	p := player{ctx: ctx, w: w, wire: wire, req: req}
 	end := EndCut // what a model that panics leaves behind
 	defer func() {
 		leave()
@@ -155,4 +163,8 @@ func refuse(status int, message, code string) Model {
 	return func(context.Context, Request) Reply {
 		return Reply{Status: status, Error: &Error{Message: message, Type: "invalid_request_error", Code: code}}
 	}
+}
+
+func sendError(w http.ResponseWriter, status int, e Error) bool {
+	return send(w, status, encode(openAIError(e)))
 }
