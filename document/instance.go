@@ -260,4 +260,3 @@ func (r *reading) bullets(d *Document, items []item) {
 		r.addInstance(d, in)
 	}
 }
-

@@ -249,10 +249,8 @@ func (s *Shelf) candidates(name string, from *Document) []candidate {
 		here, shown = place{home.root, path.Dir(home.name)}, filepath.Dir(from.Path)
 	}
 	if here.root != standard {
-		for _, file := range filesOf(path.Join(here.name, name)) {
-			relative := strings.TrimPrefix(strings.TrimPrefix(file, path.Join(here.name, name)), "/")
-			_ = relative
-			found = append(found, candidate{place{here.root, file}, filepath.Join(shown, filepath.FromSlash(path.Dir(name)), strings.TrimPrefix(file, path.Dir(path.Join(here.name, name))))})
+		for _, file := range filesOf(path.Clean(name)) {
+			found = append(found, candidate{place{here.root, path.Join(here.name, file)}, filepath.Join(shown, filepath.FromSlash(file))})
 		}
 	}
 	if !slash {
