@@ -56,16 +56,16 @@ var imports = []row{
 	{"script/interp", ". pattern diagnostic script/syntax script/check", "", "the interpreter runs its branches on pattern, and is handed whatever it calls"},
 	{"document/library", "", "", "the standard documents are files"},
 	{"document", "diagnostic document/library", "github.com/yuin/goldmark go.yaml.in/yaml/v3", "a document is read here and run elsewhere"},
-	{"composite", ". process", "github.com/grafana/sobek", "the JavaScript of composites runs in a process of its own"},
+	{"composite", "diagnostic process", "github.com/grafana/sobek", "the JavaScript of composites runs in a process of its own"},
 	{"isolate", "process", "github.com/bmatcuk/doublestar/v4", "isolated trees and patches know nothing of delegates"},
 	{"agent", ". delegate/command process", "", "coding agents are commands whose flags and output are known"},
 
 	{"health", ". pattern", "github.com/failsafe-go/failsafe-go", "health watches delegates and knows no kind of them"},
-	{"engine", ". pattern process config health criteria criteria/* delegate/command delegate/failure delegate/httpcall delegate/openaichat delegate/anthropic delegate/modelapi", "",
+	{"engine", ". pattern process config diagnostic document document/library script/syntax script/check script/interp composite health criteria criteria/* delegate/command delegate/failure delegate/httpcall delegate/openaichat delegate/anthropic delegate/modelapi", "",
 		"the engine binds all of them, and is used by cmd alone"},
 
 	{"cmd/firstgood/live", ".", "golang.org/x/term", "the view knows the words and nothing of the engine"},
-	{"cmd/firstgood", ". pattern process config diagnostic criteria criteria/* engine lab cmd/firstgood/live", "github.com/spf13/cobra golang.org/x/term", "the command is the top: nobody imports it, and it alone uses the lab"},
+	{"cmd/firstgood", ". pattern process config diagnostic document document/library script/syntax composite criteria criteria/* engine lab cmd/firstgood/live", "github.com/spf13/cobra golang.org/x/term", "the command is the top: nobody imports it, and it alone uses the lab"},
 
 	{"examples/go/*", ". pattern", "", "the examples in Go show what root and pattern do alone"},
 	{"examples", "", "", "only the test of the examples is here"},

@@ -29,7 +29,7 @@ func Compose(p Pattern, name string, at Pos, bound []Slot, set []Setting, kinds 
 	r.origin = true
 	in := newInstance(p, name, at)
 	in.Brought = true
-	for i := range in.Slots {
+	for i := range p.Slots {
 		for _, slot := range bound {
 			if slot.Name == in.Slots[i].Name {
 				in.Slots[i].Members, in.Slots[i].Pos = slot.Members, slot.Pos
@@ -72,7 +72,14 @@ func (f *File) Instance(name, pattern string, with []Binding, set []Setting) (*I
 	if !ok {
 		return nil, r.finish()
 	}
-	return f.change(r, p, newInstance(p, name, Pos{File: name}), nil, with, set)
+	return f.change(r, p, newInstance(p, name, Pos{File: name}), nil, nil, with, set)
+}
+
+// Make returns an instance of a pattern that a document describes. Names in locals come before those of the file.
+func (f *File) Make(name string, p Pattern, locals map[string]Ref, with []Binding, set []Setting) (*Instance, Problems) {
+	r := newReading(name, f.kinds, f.extras)
+	r.origin = true
+	return f.change(r, p, newInstance(p, name, Pos{File: name}), nil, locals, with, set)
 }
 
 // Change returns a copy of an instance of the file with some slots bound and keys set otherwise; see [File.Instance].
@@ -83,10 +90,10 @@ func (f *File) Change(in *Instance, with []Binding, set []Setting) (*Instance, P
 	same := *in
 	same.Slots = append([]Slot(nil), in.Slots...)
 	same.places = maps.Clone(in.places)
-	return f.change(r, p, &same, in, with, set)
+	return f.change(r, p, &same, in, nil, with, set)
 }
 
-func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Binding, set []Setting) (*Instance, Problems) {
+func (f *File) change(r *reading, p Pattern, in, before *Instance, locals map[string]Ref, with []Binding, set []Setting) (*Instance, Problems) {
 	for _, b := range with {
 		r.name = b.Origin
 		n := &node{shape: list, pos: Pos{File: b.Origin}}
@@ -110,12 +117,13 @@ func (f *File) change(r *reading, p Pattern, in, before *Instance, with []Bindin
 		}
 	}
 	for i, slot := range in.Slots {
-		if slot.Members == nil && !r.problems.Failed() {
+		if slot.Members == nil && i < len(p.Slots) && !r.problems.Failed() {
 			r.report(SeverityError, Pos{File: in.Name}, "", "the slot %q is missing: %s", slot.Name, p.Slots[i].Doc)
 		}
 	}
 	in.texts = append(append([]Text(nil), in.texts...), r.texts...)
 	s := r.scope(f)
+	maps.Copy(s.names, locals)
 	s.instance(in)
 	(&paths{scope: s, depth: map[*Instance]int{}, at: map[*Instance]int{}, replaced: before}).visit(in, "")
 	s.weigh(in)

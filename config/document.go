@@ -36,6 +36,13 @@ type DocumentSetting struct {
 // document reads the config of an instance of a document.
 func (p Pattern) document(m *Map, c *Config) {
 	for _, s := range p.Settings {
+		if m.Has(s.Name) { // from outside the file, all is text
+			if e := m.node.entry(s.Name); e.value.loose && s.Type != "" && s.Type != "string" {
+				if n := m.r.tree(e.value.text); n != nil {
+					e.value = n
+				}
+			}
+		}
 		v, ok := m.Value(s.Name, s.Doc)
 		if !ok {
 			continue
@@ -114,7 +121,7 @@ func (r *reading) unknownPattern(n *node, path string) {
 		known = append(known, r.docs.Patterns...)
 	}
 	short := shortName(n.text)
-	way := fmt.Sprintf("there are %s", and(known))
+	way := "firstgood patterns lists those that there are, and a document is named by its path"
 	if near := diagnostic.Nearest(short, known); near != "" {
 		way = fmt.Sprintf("did you mean %s?", near)
 	}

@@ -18,6 +18,10 @@ type Pattern struct {
 	// own, and of those of all patterns timeout and budget alone, unless it is one of [Patterns], by another name.
 	Document any
 	Settings []DocumentSetting
+	Helpers  []Slot // what its text calls beside its slots, bound already; they follow the slots of each instance
+
+	WantsJudge  bool // the text may leave something to the file's judge; see [Instance.Judge]
+	OffersModel bool // the text may ask the file's model, where there is one; see [Instance.AsksModel]
 
 	own func(*Map, *Config) // reads the config that other patterns do not have
 }
@@ -137,11 +141,16 @@ type Instance struct {
 
 	// Document is that of the pattern; see [Pattern]. Nil where the pattern comes from none.
 	Document any
+	// Judge weighs what the text of a document leaves open, once names are resolved; zero where it leaves nothing open, or
+	// the file has no judge.
+	Judge Ref
+	// WantsJudge is true where Judge is to be found.
+	WantsJudge bool
 	// Brought is true of an instance that a document has brought: its names are resolved when something is bound to it.
 	Brought bool
 	// AsksModel is true of one that asks the file's model. Once its names are resolved it is false, and the model is in a
-	// last slot of the name model.
-	AsksModel bool
+	// last slot of the name model. OffersModel is the same, but does without where the file names no model.
+	AsksModel, OffersModel bool
 
 	of     Pattern
 	texts  []Text
@@ -206,7 +215,7 @@ type Config struct {
 
 // newInstance returns an instance of p with nothing bound and the defaults of its config.
 func newInstance(p Pattern, name string, pos Pos) *Instance {
-	in := &Instance{Name: name, Pos: pos, Pattern: p.Name, Document: p.Document, of: p}
+	in := &Instance{Name: name, Pos: pos, Pattern: p.Name, Document: p.Document, WantsJudge: p.WantsJudge, OffersModel: p.OffersModel, of: p}
 	switch p.Name {
 	case "race":
 		in.Config.Order = "eager"
@@ -215,6 +224,10 @@ func newInstance(p Pattern, name string, pos Pos) *Instance {
 	}
 	for _, s := range p.Slots {
 		in.Slots = append(in.Slots, Slot{Name: s.Name, List: s.List, Pos: pos})
+	}
+	for _, helper := range p.Helpers {
+		helper.Members = slices.Clone(helper.Members) // they are resolved for each instance
+		in.Slots = append(in.Slots, helper)
 	}
 	return in
 }

@@ -5,13 +5,16 @@ import (
 	"strings"
 )
 
-// follow calls visit for each name in the instance: in its slots, and of the judges of its criteria. A judge is visited
-// with its rule, else the rule is nil.
+// follow calls visit for each name in the instance: in its slots, of the judge of its text, and of the judges of its
+// criteria. A judge of criteria is visited with its rule, else the rule is nil.
 func (in *Instance) follow(visit func(ref Ref, rule *Criterion)) {
 	for _, slot := range in.Slots {
 		for _, member := range slot.Members {
 			visit(member, nil)
 		}
+	}
+	if !in.Judge.IsZero() {
+		visit(in.Judge, nil)
 	}
 	for _, criteria := range []*Criterion{in.Config.Failure, in.Config.Acceptance} {
 		criteria.Visit(func(rule *Criterion) {

@@ -157,12 +157,15 @@ func (s *scope) brought(in *Instance) {
 
 // instance resolves the names in an instance and in those that stand in its slots.
 func (s *scope) instance(in *Instance) {
-	if in.AsksModel {
+	if in.WantsJudge {
+		in.Judge, in.WantsJudge = s.file.Judge, false
+	}
+	if in.AsksModel || in.OffersModel && !s.file.Model.IsZero() {
 		if s.file.Model.Pos == (Pos{}) {
 			s.report(SeverityError, in.Pos, "", "%s asks a model; write model: NAME at the top of the file that names delegates", in.Name)
 		}
 		in.Slots = append(in.Slots[:len(in.Slots):len(in.Slots)], Slot{Name: "model", Pos: in.Pos, Members: []Ref{s.file.Model}})
-		in.AsksModel = false
+		in.AsksModel, in.OffersModel = false, false
 	}
 	for _, slot := range in.Slots {
 		for i := range slot.Members {

@@ -78,14 +78,21 @@ func (p *purse) check() error {
 	}
 	switch b := p.budget; {
 	case b.Calls > 0 && calls >= b.Calls:
-		return fmt.Errorf("the budget of %s is spent: %d of %d calls", p.name, calls, b.Calls)
+		return spentf("the budget of %s is spent: %d of %d calls", p.name, calls, b.Calls)
 	case b.Tokens > 0 && tokens >= b.Tokens:
-		return fmt.Errorf("the budget of %s is spent: %d of %d tokens", p.name, tokens, b.Tokens)
+		return spentf("the budget of %s is spent: %d of %d tokens", p.name, tokens, b.Tokens)
 	case b.Cost > 0 && cost >= b.Cost:
-		return fmt.Errorf("the budget of %s is spent: $%.4g of $%.4g", p.name, cost, b.Cost)
+		return spentf("the budget of %s is spent: $%.4g of $%.4g", p.name, cost, b.Cost)
 	}
 	return nil
 }
+
+// spentError says that a budget is spent, which no text of a document can catch.
+type spentError struct{ reason string }
+
+func (e *spentError) Error() string { return e.reason }
+
+func spentf(format string, args ...any) error { return &spentError{fmt.Sprintf(format, args...)} }
 
 // costOf is what a call has cost in US dollars, as far as its price and usage are known.
 func costOf(c firstgood.Call, prices map[string]config.Price) float64 {

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -17,6 +18,7 @@ import (
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/delegate/failure"
+	"github.com/firstgood/firstgood/document"
 	"github.com/firstgood/firstgood/health"
 	"github.com/firstgood/firstgood/pattern"
 )
@@ -29,6 +31,9 @@ type Config struct {
 	Lookup func(string) (string, bool)
 	// Environ is the environment of commands that weigh replies, as NAME=value; nil is this process's.
 	Environ []string
+	// Warn is told what the text of a document comes upon that should be known, while it runs; from several goroutines. Nil
+	// keeps it.
+	Warn func(config.Problem)
 	// HTTPClient serves every delegate that speaks HTTP. Nil gives each delegate a client of its own.
 	HTTPClient *http.Client
 }
@@ -46,7 +51,9 @@ type Engine struct {
 	rules     []failure.Rule
 	delegates map[*config.Delegate]firstgood.Delegate[firstgood.Reply]
 	instances map[*config.Instance]runner
-	judges    map[any]*judge                       // by keyOf
+	judges    map[any]*judge // by keyOf
+	chains    map[any]runner // what texts call, each as a chain of one; by keyOf
+	warn      func(config.Problem)
 	unusable  map[*config.Delegate]config.Problems // what keeps delegates from starting here
 	read      []string                             // what the variables hold that the delegate or rule being built has read
 	keys      []string                             // what is secret of that, and the API keys, of all delegates so far
@@ -60,6 +67,8 @@ func New(cfg Config) (*Engine, error) {
 		delegates: map[*config.Delegate]firstgood.Delegate[firstgood.Reply]{},
 		instances: map[*config.Instance]runner{},
 		judges:    map[any]*judge{},
+		chains:    map[any]runner{},
+		warn:      cfg.Warn,
 		unusable:  map[*config.Delegate]config.Problems{},
 		hidden:    new(atomic.Pointer[secrets]),
 	}
@@ -117,6 +126,8 @@ type Bound struct {
 	// Warnings are about delegates that cannot start here, such as for want of a key; a run passes over them as
 	// over any other failure.
 	Warnings config.Problems
+	// State is what a composite begins with, a JSON object; nil for nothing. It may be set before a run.
+	State json.RawMessage
 
 	name    string
 	pattern string // "" for a delegate that is run by its name
@@ -228,9 +239,12 @@ func membersOf(in *config.Instance) iter.Seq[config.Ref] {
 	}
 }
 
-// judgesOf yields who weighs the replies of an instance, once for each rule.
+// judgesOf yields who weighs the replies of an instance, once for each rule, and who decides what its text leaves open.
 func judgesOf(in *config.Instance) iter.Seq[config.Ref] {
 	var refs []config.Ref
+	if !in.Judge.IsZero() {
+		refs = append(refs, in.Judge)
+	}
 	for _, criterion := range []*config.Criterion{in.Config.Failure, in.Config.Acceptance} {
 		criterion.Visit(func(c *config.Criterion) {
 			if c.Rule == config.RuleText {
@@ -251,8 +265,18 @@ func (e *Engine) blocked(ref config.Ref) config.Problems {
 			return problems
 		}
 	}
+	for _, slot := range ref.Instance.Slots {
+		if problems := e.blockedSlot(slot); len(problems) > 0 {
+			return problems
+		}
+	}
+	return nil
+}
+
+// blockedSlot returns why none of what is bound to a slot can start here, nothing when one can.
+func (e *Engine) blockedSlot(slot config.Slot) config.Problems {
 	var all config.Problems
-	for member := range membersOf(ref.Instance) {
+	for _, member := range slot.Members {
 		problems := e.blocked(member)
 		if len(problems) == 0 {
 			return nil
@@ -284,15 +308,25 @@ func (b *Bound) Drain(ctx context.Context) error {
 // Run has returned. The result is never nil, and holds the error of a run without a winner.
 func (b *Bound) Run(ctx context.Context, brief firstgood.Brief, watch func(firstgood.Call)) *Result {
 	record := firstgood.NewRecord(time.Now(), watch)
-	out, err := b.run.Run(firstgood.WithRecord(ctx, record), brief)
+	ctx = firstgood.WithRecord(ctx, record)
+	var got yield
+	ctx = context.WithValue(ctx, yieldKey{}, &got)
+	if b.State != nil {
+		ctx = context.WithValue(ctx, stateKey{}, b.State)
+	}
+	out, err := b.run.Run(ctx, brief)
 	blot(out.History, *b.hidden.Load())
-	return &Result{ID: rand.Text(), Name: b.name, Pattern: b.pattern, Outcome: out, Err: err, prices: b.prices}
+	return &Result{ID: rand.Text(), Name: b.name, Pattern: b.pattern, Outcome: out, Err: err, State: got.state, history: got.history, prices: b.prices}
 }
 
 // instance builds an instance.
 func (e *Engine) instance(in *config.Instance) (runner, error) {
 	if built, ok := e.instances[in]; ok {
 		return built, nil
+	}
+	t, _ := in.Document.(*writing)
+	if t != nil && t.native == "" {
+		return e.written(in, t)
 	}
 	cfg := pattern.Config[firstgood.Reply]{Name: in.Name, Timeout: in.Config.Timeout}
 	for _, slot := range in.Slots {
@@ -307,6 +341,9 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 	var err error
 	if cfg.Criteria, err = e.criteria(in); err != nil {
 		return nil, err
+	}
+	if t != nil && t.doc.Kind == document.Pattern {
+		cfg.Criteria = constant(cfg.Criteria)
 	}
 	cfg.Criteria = discreet(cfg.Criteria, e.hidden)
 	if err := e.policy(in, &cfg); err != nil {
@@ -331,6 +368,20 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 	if err != nil {
 		return nil, config.Problems{{Pos: in.Pos, Message: err.Error(), Err: err}}
 	}
+	return e.finish(in, built), nil
+}
+
+// written builds an instance whose text runs as it is written.
+func (e *Engine) written(in *config.Instance, t *writing) (runner, error) {
+	built, err := e.body(in, t)
+	if err != nil {
+		return nil, err
+	}
+	return e.finish(in, built), nil
+}
+
+// finish puts around an instance what holds for each, whatever its pattern.
+func (e *Engine) finish(in *config.Instance, built runner) runner {
 	if in.Config.Budget != nil {
 		built = &budgeted{built, in.Name, *in.Config.Budget, e.prices}
 	}
@@ -338,7 +389,7 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 		built = newRecovering(built, e.tracker, in)
 	}
 	e.instances[in] = built
-	return built, nil
+	return built
 }
 
 // bind builds what a ref names.

@@ -10,6 +10,7 @@ import (
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/pattern"
+	"github.com/firstgood/firstgood/script/check"
 )
 
 // Plan is what a run of a delegate or an instance may do, worked out from the file.
@@ -28,6 +29,9 @@ type Plan struct {
 	JudgeCalls int           // calls of judges at most
 	Time       time.Duration // at most; 0 when nothing bounds it
 	Unbounded  []string      // what has no timeout, when Time is 0
+
+	Text bool // its steps are the text of a document, which runs as it is written
+	Open bool // that, or something in it, makes as many calls as its text says: Calls and JudgeCalls bound nothing
 }
 
 // PlanOf returns the plan of what ref names.
@@ -59,6 +63,10 @@ func (known planner) plan(ref config.Ref) *Plan {
 	}
 	p := &Plan{Name: ref.Name, Pattern: in.Pattern, Repeats: 1}
 	known[in] = p
+	if t, ok := in.Document.(*writing); ok && t.native == "" {
+		p.text(in, t, known)
+		return p
+	}
 	if in.Pattern == pattern.RetryWithLearningName {
 		p.Repeats = in.Config.MaxRetries
 	}
@@ -67,7 +75,7 @@ func (known planner) plan(ref config.Ref) *Plan {
 	for _, slot := range in.Slots {
 		for _, member := range slot.Members {
 			m := known.plan(member)
-			p.Members = append(p.Members, m)
+			p.Members, p.Open = append(p.Members, m), p.Open || m.Open
 			p.Calls = most(p.Calls + p.Repeats*m.Calls)
 			p.JudgeCalls = most(p.JudgeCalls + p.Repeats*m.JudgeCalls)
 			for _, judge := range p.Judges {
@@ -91,6 +99,30 @@ func (known planner) plan(ref config.Ref) *Plan {
 		p.Time = longest(in, times)
 	}
 	return p
+}
+
+// text is the plan of an instance whose steps are a text.
+func (p *Plan) text(in *config.Instance, t *writing, known planner) {
+	p.Text, p.Open = true, true
+	for _, slot := range in.Slots {
+		for _, member := range slot.Members {
+			p.Members = append(p.Members, known.plan(member))
+		}
+	}
+	if !in.Judge.IsZero() {
+		p.Judges = append(p.Judges, known.plan(in.Judge))
+	}
+	if t.program != nil {
+		for _, c := range t.program.Plan.Conditions {
+			if c.Need != check.NeedNever {
+				p.Rules = append(p.Rules, fmt.Sprintf("line %d: %q → a judge, %v", c.Pos.Line, c.Text, c.Need))
+			}
+		}
+	}
+	p.Time = in.Config.Timeout
+	if p.Time == 0 {
+		p.Unbounded = []string{in.Name}
+	}
 }
 
 // criteria enters the rules of an instance, and returns how long one reply may be weighed, and what has no timeout.

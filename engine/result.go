@@ -14,15 +14,18 @@ type Result struct {
 	Pattern string // "" for a delegate that was run by its name
 	Outcome firstgood.Outcome[firstgood.Reply]
 	Err     error // nil when there is a winner, else a *firstgood.NoWinnerError
+	// State is the state object of a composite that ran as it is written, as it was left; nil for any other.
+	State json.RawMessage
 
-	prices map[string]config.Price
+	history json.RawMessage // the failure_history that a document's text gave; nil for that of the outcome
+	prices  map[string]config.Price
 }
 
 // MarshalJSON writes the result as `firstgood run --json` prints it: every field is always there, and no list is
 // null.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	out := r.Outcome
-	doc := document{
+	doc := printed{
 		Schema: 1, ID: r.ID, Name: r.Name, Pattern: optional(r.Pattern), Status: out.Status, Result: json.RawMessage("null"),
 		Winner: optional(out.Winner), WinnerPath: out.WinnerPath, Attempts: out.Attempts, History: out.History,
 		Calls: r.calls(), Usage: r.total(), DurationMS: out.Duration.Milliseconds(),
@@ -36,7 +39,10 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	if doc.WinnerPath == nil {
 		doc.WinnerPath = []string{}
 	}
-	if doc.History == nil {
+	switch {
+	case r.history != nil:
+		doc.History = r.history
+	case out.History == nil:
 		doc.History = []firstgood.Failure{}
 	}
 	if r.Err != nil {
@@ -45,22 +51,22 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return encode(doc), nil
 }
 
-type document struct {
-	Schema      int                 `json:"schema"`
-	ID          string              `json:"run_id"`
-	Name        string              `json:"name"`
-	Pattern     *string             `json:"pattern"`
-	Status      firstgood.Status    `json:"status"`
-	Result      json.RawMessage     `json:"result"`
-	Winner      *string             `json:"winner"`
-	WinnerIndex *int                `json:"winner_index"`
-	WinnerPath  []string            `json:"winner_path"`
-	Attempts    int                 `json:"attempts"`
-	History     []firstgood.Failure `json:"failure_history"`
-	Calls       []call              `json:"calls"`
-	Usage       spent               `json:"usage"`
-	DurationMS  int64               `json:"duration_ms"`
-	Error       *string             `json:"error"`
+type printed struct {
+	Schema      int              `json:"schema"`
+	ID          string           `json:"run_id"`
+	Name        string           `json:"name"`
+	Pattern     *string          `json:"pattern"`
+	Status      firstgood.Status `json:"status"`
+	Result      json.RawMessage  `json:"result"`
+	Winner      *string          `json:"winner"`
+	WinnerIndex *int             `json:"winner_index"`
+	WinnerPath  []string         `json:"winner_path"`
+	Attempts    int              `json:"attempts"`
+	History     any              `json:"failure_history"` // []firstgood.Failure, or what a text gave
+	Calls       []call           `json:"calls"`
+	Usage       spent            `json:"usage"`
+	DurationMS  int64            `json:"duration_ms"`
+	Error       *string          `json:"error"`
 }
 
 type call struct {

@@ -115,7 +115,7 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 		return err
 	}
 	common := runFlags{file: f.file, quiet: f.quiet}
-	file, err := common.load(t)
+	file, err := common.loadFile(t)
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,16 @@ import (
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/cmd/firstgood/live"
+	"github.com/firstgood/firstgood/composite"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/diagnostic"
 	"github.com/firstgood/firstgood/process"
 )
 
 func main() {
+	if composite.IsChild() { // this process runs the text of a composite, for one that is its parent
+		os.Exit(composite.Child(os.Stdin, os.Stdout))
+	}
 	os.Exit(execute(os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}))
 }
 
@@ -211,8 +215,23 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s; %s --help lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(t), newChain(t), newRace(t), newDemo(t), newInit(t), newCheck(t), newJudge(t), newPatterns(t), newSchema(t), newLab(t), newVersion(t))
+	root.AddCommand(newRun(t), newChain(t), newRace(t), newDemo(t), newInit(t), newCheck(t), newFormat(t), newJudge(t), newPatterns(t), newSchema(t), newLab(t), newVersion(t))
 	root.InitDefaultCompletionCmd()
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return usagef("%s has no command %q; %[1]s --help lists what it has", found.CommandPath(), rest[0])
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(screen)))
 	narrow(root)
 	return root

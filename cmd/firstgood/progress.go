@@ -39,6 +39,9 @@ const mostRows = 1000
 
 // rows are the lines of what runs in the plan, each followed by what runs in it.
 func rows(all []live.Row, plan *engine.Plan, depth int) []live.Row {
+	if plan.Text { // its calls are shown as they come
+		return all
+	}
 	for _, member := range plan.Members {
 		if len(all) >= mostRows {
 			break // calls that have no row get one when they come

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,9 @@ type runFlags struct {
 	timeout   time.Duration
 	json      bool
 	quiet     bool
+	literal   bool
+	strict    bool
+	state     string
 
 	given func(flag string) bool // whether a flag stands on the command line
 }
@@ -77,14 +81,17 @@ firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 		},
 		ValidArgsFunction: completeNames(&f, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.ContainsRune(args[0], '/') || strings.HasSuffix(args[0], ".md") {
-				return usagef("%s is the name of a document; this version runs the patterns and delegates of a file", args[0])
+			if isDocument(args[0]) {
+				return f.runDocument(cmd.Context(), t, args[0], args[1:])
+			}
+			if flag := f.documentFlag(); flag != "" {
+				return usagef("%s is for documents; %s names something in %s", flag, args[0], f.file)
 			}
 			brief, err := f.theBrief(cmd.Context(), t.in, args[1:])
 			if err != nil {
 				return err
 			}
-			file, err := f.load(t)
+			file, err := f.loadFile(t)
 			if err != nil {
 				return err
 			}
@@ -95,13 +102,29 @@ firstgood itself failed, 124 timeout, 130 or 143 interrupted.`,
 			if ref, err = f.change(t, file, ref); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), t, file, ref, brief)
+			_, err = f.run(cmd.Context(), t, file, ref, brief, nil)
+			return err
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "an input by name, as `key=value`; task_brief, brief, input or task is the brief; may be repeated")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.literal, "literal", false, "run a document's own text, also where firstgood has the pattern natively")
+	flags.BoolVar(&f.strict, "strict", false, "refuse a document that leaves a condition to a judge")
+	flags.StringVar(&f.state, "state", "", "the `file` of a composite's state, a JSON object, which is read and written back")
+	_ = cmd.MarkFlagFilename("state", "json")
 	cmd.Flags().StringArrayVar(&f.with, "with", nil, "bind a slot of the pattern, as `slot=a,b`; may be repeated")
 	return cmd
+}
+
+// documentFlag returns the first flag given that is for documents alone, "" for none.
+func (f *runFlags) documentFlag() string {
+	for _, name := range []string{"literal", "strict", "state"} {
+		if f.given(name) {
+			return "--" + name
+		}
+	}
+	return ""
 }
 
 func newChain(t terminal) *cobra.Command {
@@ -140,7 +163,7 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 			if err != nil {
 				return err
 			}
-			file, err := f.load(t)
+			file, err := f.loadFile(t)
 			if err != nil {
 				return err
 			}
@@ -158,7 +181,8 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 				return &exit{exitUsage, problems}
 			}
 			f.say(t, problems)
-			return f.run(cmd.Context(), t, file, config.Ref{Name: name, Instance: in}, brief)
+			_, err = f.run(cmd.Context(), t, file, config.Ref{Name: name, Instance: in}, brief, nil)
+			return err
 		},
 	}
 	f.add(cmd)
@@ -179,41 +203,82 @@ func split(args []string, dash int) (names, brief []string) {
 	return args, nil
 }
 
-// theBrief returns the one brief that was given.
+// theBrief returns the one brief that was given, with its inputs.
 func (f *runFlags) theBrief(ctx context.Context, stdin *os.File, args []string) (firstgood.Brief, error) {
 	var brief firstgood.Brief
-	var given []string
-	text := ""
-	if len(args) > 1 {
-		return brief, usagef("got %d arguments for the brief; put it in quotes", len(args))
+	inputs, err := f.inputTexts()
+	if err != nil {
+		return brief, err
 	}
-	if len(args) == 1 {
-		given, text = append(given, "an argument"), args[0]
+	given := ""
+	ways := f.ways(args)
+	for _, name := range []string{"task_brief", "brief", "input", "task"} {
+		if _, ok := inputs[name]; ok {
+			given, ways = name, append(ways, "--input "+name)
+		}
 	}
-	if f.given("brief") {
-		given, text = append(given, "--brief"), f.brief
+	if len(ways) > 1 {
+		return brief, usagef("the brief is given twice, by %s; keep one", strings.Join(ways, " and by "))
 	}
+	if given == "" {
+		brief, err = f.read(ctx, stdin, args)
+	} else if brief = firstgood.Text(inputs[given]); strings.TrimSpace(inputs[given]) == "" {
+		err = usagef("there is no brief: --input %s is empty; give it as an argument, by --brief, by --brief-file or on standard input", given)
+	}
+	if err != nil {
+		return brief, err
+	}
+	for name, value := range inputs {
+		if brief, err = brief.With(name, value); err != nil {
+			return brief, usagef("--input %s: %w", name, err)
+		}
+	}
+	return brief, nil
+}
+
+// inputTexts are the --input flags, by name.
+func (f *runFlags) inputTexts() (map[string]string, error) {
 	inputs := make(map[string]string, len(f.inputs))
 	for _, input := range f.inputs {
 		name, value, ok := strings.Cut(input, "=")
 		if !ok || name == "" {
-			return brief, usagef("--input %s: want key=value", input)
+			return nil, usagef("--input %s: want key=value", input)
 		}
 		if _, twice := inputs[name]; twice {
-			return brief, usagef("--input %s is given twice; keep one", name)
+			return nil, usagef("--input %s is given twice; keep one", name)
 		}
 		inputs[name] = value
 	}
-	for _, name := range []string{"task_brief", "brief", "input", "task"} {
-		if value, ok := inputs[name]; ok {
-			given, text = append(given, "--input "+name), value
+	return inputs, nil
+}
+
+// ways are those in which the command line gives the brief, but for inputs.
+func (f *runFlags) ways(args []string) []string {
+	var given []string
+	if len(args) > 0 {
+		given = append(given, "an argument")
+	}
+	for _, flag := range []string{"brief", "brief-file"} {
+		if f.given(flag) {
+			given = append(given, "--"+flag)
 		}
 	}
-	if f.given("brief-file") {
-		given = append(given, "--brief-file")
+	return given
+}
+
+// read returns the brief that an argument, --brief, --brief-file or standard input holds.
+func (f *runFlags) read(ctx context.Context, stdin *os.File, args []string) (firstgood.Brief, error) {
+	var brief firstgood.Brief
+	if len(args) > 1 {
+		return brief, usagef("got %d arguments for the brief; put it in quotes", len(args))
 	}
+	given := f.ways(args)
 	if len(given) > 1 {
 		return brief, usagef("the brief is given twice, by %s; keep one", strings.Join(given, " and by "))
+	}
+	text := f.brief
+	if len(args) == 1 {
+		text = args[0]
 	}
 	source := "the brief"
 	switch {
@@ -239,14 +304,7 @@ func (f *runFlags) theBrief(ctx context.Context, stdin *os.File, args []string) 
 		}
 		return brief, usagef("there is no brief: %s is empty; give it as an argument, by --brief, by --brief-file or on standard input", source)
 	}
-	brief = firstgood.Text(text)
-	for name, value := range inputs {
-		var err error
-		if brief, err = brief.With(name, value); err != nil {
-			return brief, usagef("--input %s: %w", name, err)
-		}
-	}
-	return brief, nil
+	return firstgood.Text(text), nil
 }
 
 // readAll reads to the end, or until ctx is done, and then returns its cause. Who types may end there.
@@ -268,9 +326,18 @@ func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
 	}
 }
 
+// loadFile reads the file, with the documents beside it.
+func (f *runFlags) loadFile(t terminal) (*config.File, error) {
+	world, err := f.world()
+	if err != nil {
+		return nil, err
+	}
+	return f.load(t, world)
+}
+
 // load reads the file. Its warnings are shown unless -q.
-func (f *runFlags) load(t terminal) (*config.File, error) {
-	file, problems := config.Load(f.file, config.Kinds(), config.Check(engine.Check))
+func (f *runFlags) load(t terminal, world *engine.World) (*config.File, error) {
+	file, problems := config.Load(f.file, config.Kinds(), world.Extras()...)
 	if problems.Failed() {
 		if errors.Is(problems, os.ErrNotExist) {
 			return nil, usagef("%s: there is no such file; firstgood init writes one, -f names another", f.file)
@@ -325,23 +392,32 @@ func (f *runFlags) settings() ([]config.Setting, error) {
 	return set, nil
 }
 
-// change applies --set and --with to an instance of the file.
-func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config.Ref, error) {
-	set, err := f.settings()
-	if err != nil {
-		return ref, err
-	}
+// bindings are the --with flags.
+func (f *runFlags) bindings() ([]config.Binding, error) {
 	var with []config.Binding
 	for _, w := range f.with {
 		slot, names, ok := strings.Cut(w, "=")
 		if !ok || slot == "" {
-			return ref, usagef("--with %s: want slot=name,name", w)
+			return nil, usagef("--with %s: want slot=name,name", w)
 		}
 		binding := config.Binding{Origin: "--with " + slot, Slot: slot}
 		if names != "" {
 			binding.Names = strings.Split(names, ",")
 		}
 		with = append(with, binding)
+	}
+	return with, nil
+}
+
+// change applies --set and --with to an instance of the file.
+func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config.Ref, error) {
+	set, err := f.settings()
+	if err != nil {
+		return ref, err
+	}
+	with, err := f.bindings()
+	if err != nil {
+		return ref, err
 	}
 	if len(set)+len(with) == 0 {
 		return ref, nil
@@ -358,18 +434,23 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 	return ref, nil
 }
 
-// run binds what ref names, runs it and prints the outcome.
-func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref config.Ref, brief firstgood.Brief) error {
+// run binds what ref names, runs it and prints the outcome. State is what a composite begins with, or nil. The result is
+// nil where nothing ran.
+func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref config.Ref, brief firstgood.Brief, state json.RawMessage) (*engine.Result, error) {
 	if f.timeout < 0 || f.timeout == 0 && f.given("timeout") {
-		return usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
+		return nil, usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
 	}
-	made, err := engine.New(engine.Config{File: file})
+	made, err := engine.New(engine.Config{File: file, Warn: func(p config.Problem) { f.say(t, config.Problems{p}) }})
 	if err != nil {
-		return &exit{exitUsage, err}
+		return nil, &exit{exitUsage, err}
 	}
 	bound, err := made.Bind(ref, f.timeout)
 	if err != nil {
-		return &exit{exitUsage, err}
+		return nil, &exit{exitUsage, err}
+	}
+	bound.State = state
+	if err := bound.Ready(brief); err != nil {
+		return nil, &exit{exitUsage, err}
 	}
 	f.say(t, bound.Warnings)
 	var view progress = silent{}
@@ -381,12 +462,12 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	err = f.print(t, result)
 	drain(bound)
 	if err != nil {
-		return &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
+		return result, &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
 	}
 	if !f.quiet && isTerminal(t.err) {
 		reasons(t.err, result) // the view had to cut them
 	}
-	return finish(result, f.quiet)
+	return result, finish(result, f.quiet)
 }
 
 // reasons tells why each delegate failed, where nobody won and the headline does not say it.
@@ -485,7 +566,11 @@ func because(history []firstgood.Failure, kind func(firstgood.Failure) bool) str
 // completeNames completes the names of the file in the first most arguments; -1 is all of them.
 func completeNames(f *runFlags, most int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		file, _ := config.Load(f.file, config.Kinds(), config.Check(engine.Check))
+		world, err := f.world()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		file, _ := config.Load(f.file, config.Kinds(), world.Extras()...)
 		if file == nil || most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -1,11 +1,16 @@
 // Package check resolves the names of a ProseScript and finds what is wrong with it before anything runs.
 package check
 
+import "github.com/firstgood/firstgood/script/syntax"
+
 // Env is what a script is given from outside. The zero Env gives nothing.
 type Env struct {
 	Surface Surface
 	Inputs  []Input  // the names that have a value when the script starts; no name twice
 	Targets []Target // what call can name beside slots and variables: instances and functions
+	// Find is asked about a name that is called and that nothing else explains; nil says that there is no such target, as a
+	// nil Find does of all. It may be asked about a name more than once.
+	Find func(name syntax.Name) *Target
 }
 
 // Surface says where a script stands. It decides how messages name things.

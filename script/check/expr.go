@@ -276,6 +276,9 @@ func (c *checker) callee(x *syntax.Call, site *Site) *Call {
 	if i := c.inputNamed(name); i >= 0 && c.p.Env.Inputs[i].Kind == InputSlot {
 		info.Slot = i
 	}
+	if find := c.p.Env.Find; find != nil && v == nil && info.Slot < 0 && info.Target == nil && c.p.Blocks[name] == nil {
+		info.Target = find(x.Target)
+	}
 	site.Kind = SiteTarget
 	if info.Slot >= 0 {
 		site.Kind = SiteSlot

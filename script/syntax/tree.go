@@ -10,6 +10,8 @@ type Pos = diagnostic.Pos
 type Script struct {
 	Body     []Stmt
 	Comments []Comment // in order; the printer puts them back
+
+	blank []int // the lines that are blank
 }
 
 // Comment is what stands from a # to the end of its line, without the #.

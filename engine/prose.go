@@ -1,0 +1,410 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
+	"github.com/firstgood/firstgood/criteria"
+	"github.com/firstgood/firstgood/diagnostic"
+	"github.com/firstgood/firstgood/document"
+	"github.com/firstgood/firstgood/pattern"
+	"github.com/firstgood/firstgood/script/interp"
+)
+
+// prose are steps in ProseScript. It is also the host of its script: what the script calls and asks goes through it.
+type prose struct {
+	text   *writing
+	body   *body
+	script *interp.Script
+	judge  *judge            // nil: there is none
+	models map[string]runner // what a call's model: can name
+	warn   func(diagnostic.Problem)
+}
+
+// workKey is the context key of the run of the body that a host serves.
+type workKey struct{}
+
+func (p *prose) take(ctx context.Context, w *work) (yield, error) {
+	inputs := map[string]any{}
+	for i, slot := range p.text.doc.Slots {
+		members := make([]interp.Reference, 0, len(p.body.slots[i].Members))
+		for j, ref := range p.body.slots[i].Members {
+			members = append(members, interp.Reference{Name: ref.Name, Index: j, Ref: p.body.members[i][j]})
+		}
+		if slot.List {
+			inputs[slot.Name] = members
+		} else {
+			inputs[slot.Name] = members[0]
+		}
+	}
+	for _, in := range p.text.program.Env.Inputs {
+		if value, ok := w.inputs[in.Name]; ok && inputs[in.Name] == nil {
+			inputs[in.Name] = value
+		}
+	}
+	if err := p.judgeable(w); err != nil {
+		return yield{}, err
+	}
+	value, err := p.script.Run(context.WithValue(ctx, workKey{}, w), inputs)
+	if err != nil {
+		return yield{}, err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return yield{}, err
+	}
+	return p.came(value, data), nil
+}
+
+// came reads what a script has returned: the fields of an outcome, where it is an object with a result, and else the
+// result itself.
+func (p *prose) came(value interp.Value, data json.RawMessage) yield {
+	whole := yield{value: data, result: data, winnerIndex: -1}
+	if value.Kind() == interp.KindText {
+		text := value.String()
+		whole.text = &text
+	}
+	if value.Kind() != interp.KindObject {
+		return whole
+	}
+	if _, ok := value.Get("result"); !ok {
+		return whole
+	}
+	object := map[string]json.RawMessage{}
+	for _, field := range value.Fields() {
+		object[field.Key], _ = json.Marshal(field.Value)
+	}
+	got := outcomeOf(object)
+	got.value = data
+	if winner, ok := value.Get("winner"); ok {
+		if ref, ok := winner.Reference(); ok {
+			got.winnerIndex = ref.Index
+		}
+	}
+	return got
+}
+
+// judgeable fails where criteria are set and nobody could weigh them, before anything is asked.
+func (p *prose) judgeable(w *work) error {
+	if p.judge != nil {
+		return nil
+	}
+	for _, c := range p.text.program.Plan.Conditions {
+		for _, name := range c.Criteria {
+			if value, ok := w.inputs[name]; ok && !isBlank(value) {
+				return &unjudged{fmt.Sprintf("%v: %s is set, and weighing it needs a judge: write judge: NAME at the top of the file", c.Pos, name)}
+			}
+		}
+	}
+	return nil
+}
+
+// unjudged is the error of a run that would need a judge and has none. Nothing was asked.
+type unjudged struct{ reason string }
+
+func (e *unjudged) Error() string { return e.reason }
+
+// isBlank reports whether a value is null or the empty text.
+func isBlank(value json.RawMessage) bool {
+	var text string
+	return isNull(value) || json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
+}
+
+// Call gives a brief to what a script names.
+func (p *prose) Call(ctx context.Context, call interp.Call) (interp.Value, error) {
+	w, _ := ctx.Value(workKey{}).(*work)
+	member, in, err := p.callee(call)
+	if err != nil {
+		return interp.Value{}, err
+	}
+	reply, err := p.body.ask(ctx, member, w.handed(call.Brief, in))
+	if err != nil {
+		return interp.Value{}, err
+	}
+	return interp.FromReply(reply)
+}
+
+// callee finds who is to be asked, and the instance that it is, where it is one.
+func (p *prose) callee(call interp.Call) (runner, *config.Instance, error) {
+	slot, place := -1, 0
+	if call.Delegate != nil {
+		for i, s := range p.body.slots {
+			for j := range s.Members {
+				if call.Delegate.Ref == any(p.body.members[i][j]) && (slot < 0 || j == call.Delegate.Index) {
+					slot, place = i, j
+				}
+			}
+		}
+	} else {
+		for i, s := range p.body.slots {
+			if s.Name == call.Target {
+				slot = i
+			}
+		}
+	}
+	if slot < 0 {
+		return nil, nil, fmt.Errorf("there is no %s to call", call.Target)
+	}
+	in := p.body.slots[slot].Members[place].Instance
+	if call.Model == "" {
+		return p.body.members[slot][place], in, nil
+	}
+	member, ok := p.models[call.Model]
+	if !ok {
+		return nil, nil, &firstgood.Error{Kind: firstgood.KindBadRequest, Fatal: true, Reason: fmt.Sprintf(
+			"%v: model %q is no delegate of the file; a model is named as a delegate there", call.Pos, call.Model)}
+	}
+	if in != nil { // it asks that model in place of its own
+		return &modelled{p.body.members[slot][place], member}, in, nil
+	}
+	return member, nil, nil
+}
+
+// handed is the brief of a call as the instance that it goes to gets it: with what that declares, this run has, and the call
+// does not give, and with what a candidate's config holds.
+func (w *work) handed(brief firstgood.Brief, to *config.Instance) firstgood.Brief {
+	if to == nil {
+		return brief
+	}
+	t, ok := to.Document.(*writing)
+	if !ok || t.native != "" {
+		return brief
+	}
+	for _, in := range t.doc.Inputs {
+		if _, given := brief.Input(in.Name); given || isBrief(in.Name) {
+			continue
+		}
+		if value, has := w.inputs[in.Name]; has {
+			brief, _ = brief.With(in.Name, value)
+		}
+	}
+	if seed, given := brief.Input("candidate_config"); given && t.doc.Input("candidate_config") == nil {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(seed, &fields) == nil {
+			for name, value := range fields {
+				brief, _ = brief.With(name, value)
+			}
+		}
+	}
+	return brief
+}
+
+// briefNames are the inputs that a brief is, the first one first.
+var briefNames = []string{"task_brief", "brief", "input", "task"}
+
+func isBrief(name string) bool {
+	for _, known := range briefNames {
+		if name == known {
+			return true
+		}
+	}
+	return false
+}
+
+// Criteria asks the judge of the file about a value; see [criteria.Judge].
+func (p *prose) Criteria(ctx context.Context, c interp.Criterion) (interp.Verdict, error) {
+	if p.judge == nil {
+		return interp.Verdict{}, &unjudged{fmt.Sprintf("%v: %s is set, and weighing it needs a judge", c.Pos, c.Input)}
+	}
+	rule := criteria.Judge(criteria.JudgeConfig{Text: c.Criteria.String(), Judge: p.judge})
+	cfg := criteria.Config{Accept: []criteria.Rule{rule}}
+	if c.Form == interp.FormFailure {
+		cfg = criteria.Config{Failure: []criteria.Rule{rule}}
+	}
+	weigh, err := criteria.New(cfg)
+	if err != nil {
+		return interp.Verdict{}, err
+	}
+	verdict, err := weigh(ctx, c.Brief, replyOf(c.Value))
+	if err != nil {
+		return interp.Verdict{}, err
+	}
+	return interp.Verdict{Holds: verdict.Rejected == (c.Form == interp.FormFailure), Reason: verdict.Reason}, nil
+}
+
+// replyOf is a value as a reply: a text, or JSON.
+func replyOf(v interp.Value) firstgood.Reply {
+	if v.Kind() == interp.KindText {
+		return firstgood.Reply{Text: v.String()}
+	}
+	data, _ := json.Marshal(v)
+	return firstgood.Reply{JSON: data}
+}
+
+// Decide asks the judge of the file whether a sentence of the script holds.
+func (p *prose) Decide(ctx context.Context, q interp.Question) (bool, error) {
+	if p.judge == nil {
+		return false, &unjudged{fmt.Sprintf("%v: %q is for a judge to decide, and there is none: write judge: NAME at the top of the file", q.Pos, q.Text)}
+	}
+	values := make([]criteria.Named, len(q.Values))
+	for i, field := range q.Values {
+		values[i] = criteria.Named{Name: field.Key, Reply: replyOf(field.Value)}
+	}
+	return criteria.Decide(ctx, p.judge, q.Text, values)
+}
+
+// Warn passes on what should be known of a run.
+func (p *prose) Warn(problem diagnostic.Problem) {
+	if p.warn != nil {
+		p.warn(problem)
+	}
+}
+
+// newBody builds the instance of a document.
+func (e *Engine) body(in *config.Instance, t *writing) (runner, error) {
+	b := &body{name: in.Name, slots: in.Slots, timeout: in.Config.Timeout, values: map[string]json.RawMessage{}, doc: t.doc}
+	for name, value := range in.Config.Values {
+		v, err := value.Expand(e.lookup)
+		if err != nil {
+			return nil, err
+		}
+		if b.values[name], err = json.Marshal(v); err != nil {
+			return nil, err
+		}
+	}
+	for _, slot := range in.Slots {
+		members := make([]runner, len(slot.Members))
+		for i, ref := range slot.Members {
+			member, err := e.alone(ref, !t.slot(slot.Name) && t.doc.Kind == document.Function)
+			if err != nil {
+				return nil, err
+			}
+			members[i] = member
+		}
+		b.members = append(b.members, members)
+	}
+	models, err := e.models(t)
+	if err != nil {
+		return nil, err
+	}
+	var weighs *judge
+	if !in.Judge.IsZero() {
+		if weighs, err = e.judge(in.Judge); err != nil {
+			return nil, err
+		}
+		b.judge = weighs
+	}
+	switch {
+	case t.doc.Body == nil:
+		b.steps = &asking{text: t, body: b}
+	case t.program != nil:
+		if _, must := t.asks(); must && weighs == nil {
+			return nil, config.Problems{{Pos: in.Pos, Message: fmt.Sprintf("%s leaves conditions to a judge, and the file names none; write judge: NAME at its top", in.Name)}}
+		}
+		p := &prose{text: t, body: b, judge: weighs, models: models, warn: e.warn}
+		if p.script, err = interp.New(interp.Config{Program: t.program, Host: p}); err != nil {
+			return nil, err
+		}
+		b.steps, b.drain = p, p.script.Drain
+	default:
+		b.steps = &javascript{text: t, body: b, models: models}
+	}
+	return b, nil
+}
+
+func (t *writing) slot(name string) bool { return t.doc.Slot(name) != nil }
+
+// alone returns what a ref names as a chain of one. With whole, an instance gives all that it has come to, and its having
+// no winner is no failure, as who calls it by its name in the text of a function expects.
+func (e *Engine) alone(ref config.Ref, whole bool) (runner, error) {
+	if whole && ref.Instance != nil && ref.Instance.Pattern != string(document.Function) {
+		built, err := e.instance(ref.Instance)
+		if err != nil {
+			return nil, err
+		}
+		return chainOf(&entire{built})
+	}
+	key := keyOf(ref)
+	if built, ok := e.chains[key]; ok {
+		return built, nil
+	}
+	built, err := e.instance(alone(ref))
+	if err != nil {
+		return nil, err
+	}
+	e.chains[key] = built
+	return built, nil
+}
+
+// models are the delegates of the file, for a text that names a model for a call.
+func (e *Engine) models(t *writing) (map[string]runner, error) {
+	if t.doc.Body == nil || !strings.Contains(t.doc.Body.Source, "model") {
+		return nil, nil
+	}
+	models := map[string]runner{}
+	for _, d := range e.file.Delegates {
+		built, err := e.alone(config.Ref{Name: d.Name, Pos: d.Pos, Delegate: d}, false)
+		if err != nil {
+			return nil, err
+		}
+		models[d.Name] = built
+	}
+	return models, nil
+}
+
+// entire is an instance whose reply is all that it has come to: what its text returned, or its outcome as an object.
+type entire struct{ runner }
+
+func (e *entire) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+	var got yield
+	out, err := e.Run(context.WithValue(ctx, yieldKey{}, &got), brief)
+	var none *firstgood.NoWinnerError
+	if err != nil && (!errors.As(err, &none) || none.Status != firstgood.StatusExhausted) {
+		return firstgood.Reply{}, err
+	}
+	if got.value != nil {
+		return firstgood.Reply{JSON: got.value}, nil
+	}
+	object := struct {
+		Result   json.RawMessage     `json:"result"`
+		Winner   *string             `json:"winner"`
+		Attempts int                 `json:"attempts"`
+		History  []firstgood.Failure `json:"failure_history"`
+	}{json.RawMessage("null"), optional(out.Winner), out.Attempts, append([]firstgood.Failure{}, out.History...)}
+	if err == nil {
+		reply, err := whole(out.Result)
+		if err != nil {
+			return firstgood.Reply{}, err
+		}
+		object.Result = valueOf(reply)
+	}
+	return firstgood.Reply{JSON: encode(object)}, nil
+}
+
+// modelled is a function that asks another model than its own.
+type modelled struct {
+	runner
+	model runner
+}
+
+type modelKey struct{}
+
+func (m *modelled) Attempt(ctx context.Context, brief firstgood.Brief) (firstgood.Reply, error) {
+	return m.runner.Attempt(context.WithValue(ctx, modelKey{}, m.model), brief)
+}
+
+// chainOf returns a delegate as a chain of one.
+func chainOf(d firstgood.Delegate[firstgood.Reply]) (runner, error) {
+	return pattern.NewFallbackChain(pattern.Config[firstgood.Reply]{Name: d.Name(), Delegates: []firstgood.Delegate[firstgood.Reply]{d}})
+}
+
+// constant gives a rejection by the failure criteria of a document of kind pattern the reason that its text gives. The judge's
+// words are the detail.
+func constant(weigh firstgood.Criteria[firstgood.Reply]) firstgood.Criteria[firstgood.Reply] {
+	if weigh == nil {
+		return nil
+	}
+	return func(ctx context.Context, brief firstgood.Brief, reply firstgood.Reply) (firstgood.Verdict, error) {
+		verdict, err := weigh(ctx, brief, reply)
+		const reason = "matched failure_criteria"
+		if err == nil && verdict.Rejected && verdict.Reason != reason {
+			verdict.Reason, verdict.Detail = reason, strings.TrimSpace(verdict.Reason+"\n"+verdict.Detail)
+		}
+		return verdict, err
+	}
+}
