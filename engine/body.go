@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/firstgood/firstgood"
@@ -23,6 +24,7 @@ type body struct {
 	members [][]runner    // by slot and place, each a chain of one
 	timeout time.Duration
 	doc     *document.Document
+	free    []string                   // inputs that the text reads and the document does not declare
 	values  map[string]json.RawMessage // what the instance sets, by name
 	steps   steps
 	judge   *judge                      // of what the text leaves open; nil: there is none
@@ -170,7 +172,15 @@ func (b *body) begin(brief firstgood.Brief) *work {
 		w.said[name] = true
 		named = named || isBrief(name)
 	}
-	if name := BriefInput(b.doc); name != "" && !named && brief.IsText() && brief.String() != "" {
+	name := BriefInput(b.doc)
+	if name == "" {
+		for _, known := range briefNames {
+			if slices.Contains(b.free, known) && name == "" {
+				name = known
+			}
+		}
+	}
+	if name != "" && !named && brief.IsText() && brief.String() != "" {
 		w.inputs[name], w.said[name] = encode(brief.String()), true
 	}
 	return w

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood"
@@ -175,12 +176,18 @@ func (w *work) handed(brief firstgood.Brief, to *config.Instance) firstgood.Brie
 	if !ok || t.native != "" {
 		return brief
 	}
+	names := slices.Clone(t.free)
 	for _, in := range t.doc.Inputs {
-		if _, given := brief.Input(in.Name); given || isBrief(in.Name) {
+		if !isBrief(in.Name) {
+			names = append(names, in.Name)
+		}
+	}
+	for _, name := range names {
+		if _, given := brief.Input(name); given {
 			continue
 		}
-		if value, has := w.inputs[in.Name]; has {
-			brief, _ = brief.With(in.Name, value)
+		if value, has := w.inputs[name]; has {
+			brief, _ = brief.With(name, value)
 		}
 	}
 	if seed, given := brief.Input("candidate_config"); given && t.doc.Input("candidate_config") == nil {
@@ -257,7 +264,7 @@ func (p *prose) Warn(problem diagnostic.Problem) {
 
 // newBody builds the instance of a document.
 func (e *Engine) body(in *config.Instance, t *writing) (runner, error) {
-	b := &body{name: in.Name, slots: in.Slots, timeout: in.Config.Timeout, values: map[string]json.RawMessage{}, doc: t.doc}
+	b := &body{name: in.Name, slots: in.Slots, timeout: in.Config.Timeout, values: map[string]json.RawMessage{}, doc: t.doc, free: t.free}
 	for name, value := range in.Config.Values {
 		v, err := value.Expand(e.lookup)
 		if err != nil {

@@ -58,11 +58,11 @@ func (w *World) Extras() []config.Extra {
 // writing is what a document says is done, ready to be run: what config knows as the document of a pattern or an instance.
 type writing struct {
 	doc     *document.Document
-	native  string          // the pattern that does it; "" where it runs as it is written
-	script  *syntax.Script  // of a body in ProseScript
-	program *check.Program  // the same, resolved
-	helpers []config.Slot   // what the body calls by name beside its slots, each with one member
-	open    map[string]bool // inputs that are read and not declared
+	native  string         // the pattern that does it; "" where it runs as it is written
+	script  *syntax.Script // of a body in ProseScript
+	program *check.Program // the same, resolved
+	helpers []config.Slot  // what the body calls by name beside its slots, each with one member
+	free    []string       // inputs that are read and not declared, of a document that declares none
 }
 
 // Asks reports whether the text may leave something to a judge, and whether it does so in any case.
@@ -321,6 +321,14 @@ func (w *World) textOf(doc *document.Document) (*writing, diagnostic.Problems) {
 		return t, problems
 	}
 	env := envOf(doc)
+	if doc.Open { // what it reads and nobody binds is an input
+		for _, name := range syntax.Free(script) {
+			if doc.Slot(name.Text) == nil && doc.Setting(name.Text) == nil && doc.Input(name.Text) == nil && name.Text != "config" {
+				env.Inputs = append(env.Inputs, check.Input{Name: name.Text, Kind: check.InputValue, Optional: true})
+				t.free = append(t.free, name.Text)
+			}
+		}
+	}
 	env.Find = func(name syntax.Name) *check.Target {
 		target, more := w.target(t, name)
 		problems = append(problems, more...)

@@ -197,7 +197,11 @@ func (f *runFlags) documentBrief(ctx context.Context, t terminal, doc *document.
 		brief = firstgood.Text(text)
 	default:
 		var err error
-		if brief, err = f.read(ctx, t.in, args); err != nil {
+		brief, err = f.read(ctx, t.in, args)
+		if errors.Is(err, errNoBrief) && !asked && optional(doc, target) {
+			err = nil
+		}
+		if err != nil {
 			return brief, err
 		}
 	}
@@ -208,6 +212,12 @@ func (f *runFlags) documentBrief(ctx context.Context, t terminal, doc *document.
 		}
 	}
 	return brief, nil
+}
+
+// optional reports whether a document does without an input.
+func optional(doc *document.Document, name string) bool {
+	in := doc.Input(name)
+	return in == nil || in.Optional || in.Implicit || doc.Default(name) != nil
 }
 
 // documentState is the object of --state.

@@ -266,6 +266,9 @@ func (f *runFlags) ways(args []string) []string {
 	return given
 }
 
+// errNoBrief is matched by the error of a brief that is not there, or is empty.
+var errNoBrief = errors.New("there is no brief")
+
 // read returns the brief that an argument, --brief, --brief-file or standard input holds.
 func (f *runFlags) read(ctx context.Context, stdin *os.File, args []string) (firstgood.Brief, error) {
 	var brief firstgood.Brief
@@ -300,9 +303,9 @@ func (f *runFlags) read(ctx context.Context, stdin *os.File, args []string) (fir
 	}
 	if strings.TrimSpace(text) == "" {
 		if len(given) == 0 && source == "the brief" {
-			return brief, usagef("there is no brief; give it as an argument, by --brief, by --brief-file or on standard input")
+			return brief, usagef("%w; give it as an argument, by --brief, by --brief-file or on standard input", errNoBrief)
 		}
-		return brief, usagef("there is no brief: %s is empty; give it as an argument, by --brief, by --brief-file or on standard input", source)
+		return brief, usagef("%w: %s is empty; give it as an argument, by --brief, by --brief-file or on standard input", errNoBrief, source)
 	}
 	return firstgood.Text(text), nil
 }
