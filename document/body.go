@@ -142,15 +142,18 @@ func (r *reading) execution(d *Document, p *part) {
 		return
 	}
 	var steps []fence
+	foreign := false
 	for _, f := range r.fences(s) {
 		switch {
 		case proseFences[f.info], f.info == "" && looksLikeScript(f.source):
 			steps = append(steps, f)
 		case scriptFences[f.info]:
 			r.errorAt(f.pos, "the steps of a function are ProseScript; JavaScript belongs to kind: composite")
+			foreign = true
 		}
 	}
 	switch {
+	case foreign:
 	case len(steps) > 1:
 		r.errorAt(steps[1].pos, "a second fence of steps in %s; a function has one body", s.Title)
 		fallthrough

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,7 +16,8 @@ type front struct {
 	name, kind entry
 	services   *yaml.Node
 	slots      *yaml.Node
-	end        int // where it ends in the text; 0 without one
+	end        int  // where it ends in the text; 0 without one
+	broken     bool // something was said about it
 }
 
 // entry is a value of the front matter.
@@ -48,6 +50,12 @@ func (y yamlText) parse(source string, what string) *yaml.Node {
 			}
 			message = message[len(m[0]):]
 		}
+		if m := decoratedIn.FindStringSubmatchIndex(y.r.line(at.Line)); m != nil {
+			text := y.r.line(at.Line)
+			at.Column = utf8.RuneCountInString(text[:m[0]]) + 1
+			y.r.decorator(at, text[m[0]:m[1]])
+			return nil
+		}
 		y.r.errorAt(at, "%s is not YAML: %s", what, message)
 		return nil
 	}
@@ -72,6 +80,7 @@ func (r *reading) front() *front {
 			_, f.end = r.lineAround(r.starts[n-1])
 			y := yamlText{r, 1, 0}
 			f.read(y, y.parse(body, "the front matter"))
+			f.broken = r.problems.Failed()
 			return f
 		}
 	}

@@ -97,9 +97,6 @@ func (r *reading) addInstance(d *Document, in *Instance) {
 	case !nameForm.MatchString(in.Name):
 		r.errorAt(in.Pos, "an instance is named %s; want letters, digits, - and _", quote(in.Name))
 		return
-	case d.Node(in.Name) != nil:
-		r.errorAt(in.Pos, "%s is an instance and a node of this file; a name can be one of them", quote(in.Name))
-		return
 	case d.Slot(in.Name) != nil:
 		r.errorAt(in.Pos, "%s is an instance and a slot; a name can be one of them", quote(in.Name))
 		return
@@ -191,6 +188,7 @@ func (r *reading) binding(y yamlText, in *Instance, slot, bound *yaml.Node, dept
 	for _, m := range members {
 		at := y.pos(m)
 		switch {
+		case m.Kind == yaml.MappingNode && len(m.Content) > 0 && r.decorator(at, decoratedIn.FindString(r.line(at.Line))):
 		case m.Kind == yaml.ScalarNode && m.Tag == "!!str":
 			if !r.decorator(at, m.Value) && m.Value == "" {
 				r.errorAt(at, "%s has an empty name bound to it", quote(slot.Value))
@@ -209,6 +207,8 @@ func (r *reading) binding(y yamlText, in *Instance, slot, bound *yaml.Node, dept
 	}
 	return b
 }
+
+var decoratedIn = regexp.MustCompile(`[\w./-]+\([\w-]+:[^()]*\)`)
 
 var decorated = regexp.MustCompile(`^([\w./-]+)\(([^()]*)\)$`)
 

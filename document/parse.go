@@ -42,6 +42,7 @@ func Parse(path string, data []byte) (*Document, Problems) {
 	for _, p := range parts[1:] {
 		r.node(d, p)
 	}
+	r.twice(d)
 	return d, r.done()
 }
 
@@ -64,11 +65,11 @@ func (r *reading) file(f *front, p *part) *Document {
 	if d.Name == "" {
 		d.Name, d.Pos = p.title, r.pos(0)
 	}
-	if d.Name == "" {
+	if d.Name == "" && !f.broken {
 		r.errorAt(r.pos(0), "the document has no name; put name: into its front matter")
 	}
 	if f.kind.text == "" {
-		if f.kind.pos.Line == 0 && !r.problems.Failed() {
+		if !f.broken {
 			r.errorAt(r.pos(0), "the document has no kind; put kind: pattern, composite or function into its front matter")
 		}
 		return nil
@@ -92,6 +93,17 @@ func (r *reading) file(f *front, p *part) *Document {
 		return nil
 	}
 	return d
+}
+
+// twice reports names that a file gives to an instance and to a node.
+func (r *reading) twice(file *Document) {
+	for _, d := range append([]*Document{file}, file.Nodes...) {
+		for _, in := range d.Instances {
+			if file.Node(in.Name) != nil {
+				r.errorAt(in.Pos, "%s is an instance and a node of this file; a name can be one of them", quote(in.Name))
+			}
+		}
+	}
 }
 
 // node adds an inline node to its file.

@@ -163,5 +163,8 @@ func quote(s string) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"
 	}
+	if strings.Contains(s, "`") {
+		return `"` + s + `"`
+	}
 	return "`" + s + "`"
 }
