@@ -252,7 +252,7 @@ func (r *reading) bullets(d *Document, items []item) {
 			} else {
 				b.JSON = jsonText(c.text)
 			}
-			if name := strings.Trim(c.text, "`"); !r.decorator(text.pos, name) && !strings.ContainsAny(name, " {}[]\"") {
+			if name := strings.Trim(c.text, "`"); !r.decorator(text.pos, name) && b.JSON[0] == '"' && !strings.ContainsAny(name, " {}[]\"") {
 				b.Members = []Member{{Name: name, Pos: text.pos}}
 			}
 			in.With = append(in.With, b)

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -267,19 +268,11 @@ func flow(s string) (json.RawMessage, bool) {
 	return v, err == nil && len(v) > 0
 }
 
+// compact takes the white space out of JSON; keys keep their order.
 func compact(s string) json.RawMessage {
-	var v any
-	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(s)); err != nil {
 		return json.RawMessage(s)
 	}
-	if _, ok := v.(map[string]any); ok { // keys keep their order
-		return json.RawMessage(strings.TrimSpace(s))
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage(s)
-	}
-	return data
+	return b.Bytes()
 }

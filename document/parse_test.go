@@ -41,7 +41,7 @@ func TestParse_Settings(t *testing.T) {
 		{"- `n` (string[], default: [a, 'b c']): Names", `n string[] ["a","b c"] Names`},
 		{"- `n` (object[], default: {'model': 'opus', 'count': 3}, {'model': 'sonnet', 'count': 2}): Tiers",
 			`n object[] [{"model":"opus","count":3},{"model":"sonnet","count":2}] Tiers`},
-		{"- `n` (object, default: {\"a\": 1}): One", `n object {"a": 1} One`},
+		{"- `n` (object, default: {\"a\": 1}): One", `n object {"a":1} One`},
 		{"- `n` (object, default: {a: {b: [1, 2]}}): One", `n object {"a":{"b":[1,2]}} One`},
 		{"- `n`: integer, default `3`", "n integer 3 "},
 		{"- `n`: integer, default `3`; how many", "n integer 3 how many"},
