@@ -112,7 +112,7 @@ type Failure struct {
 func (f Failure) String() string { return fmt.Sprintf("%s: %s: %s", f.Delegate, f.Kind, f.Reason) }
 
 // MarshalJSON writes the entry as it stands in a failure_history: detail, status and nested where there are
-// any, reply also where an empty one was rejected, patch and restored where there is a change, the duration in whole
+// any, reply also where an empty one was rejected, patch, restored and applied (null) where there is a change, the duration in whole
 // milliseconds as duration_ms.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	entry := struct {
@@ -125,21 +125,27 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		Reply      *string   `json:"reply,omitempty"`
 		Patch      *string   `json:"patch,omitempty"`
 		Restored   *[]string `json:"restored,omitempty"`
+		Applied    *nothing  `json:"applied,omitempty"`
 		Nested     []Failure `json:"nested,omitempty"`
 		DurationMS int64     `json:"duration_ms"`
-	}{f.Delegate, f.Index, f.Kind, f.Reason, f.Detail, f.Status, nil, nil, nil, f.Nested, f.Duration.Milliseconds()}
+	}{f.Delegate, f.Index, f.Kind, f.Reason, f.Detail, f.Status, nil, nil, nil, nil, f.Nested, f.Duration.Milliseconds()}
 	if f.Change != nil {
 		patch, restored := valid(string(f.Change.Diff())), f.Change.Restored()
 		if restored == nil {
 			restored = []string{}
 		}
-		entry.Patch, entry.Restored = &patch, &restored
+		entry.Patch, entry.Restored, entry.Applied = &patch, &restored, &nothing{}
 	}
 	if f.Reply != "" || f.Kind == KindRejected {
 		entry.Reply = &f.Reply
 	}
 	return json.Marshal(entry)
 }
+
+// nothing is null in JSON: what has become of the change of a failed attempt.
+type nothing struct{}
+
+func (nothing) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // FailureOf describes err as the failure of the delegate at index. The kind is that of an *[Error] in err's
 // chain; [KindExhausted], or the nested status where it says more, for a *[NoWinnerError]; [KindTimeout] for

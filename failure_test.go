@@ -198,3 +198,20 @@ func TestLostErrorIsACancellation(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+type patch struct{}
+
+func (patch) Diff() []byte       { return []byte("diff --git a/x b/x\n") }
+func (patch) Restored() []string { return nil }
+
+func TestFailureWithAChange(t *testing.T) {
+	f := FailureOf("a", 1, &Error{Kind: KindError, Reason: "exit status 1", Change: patch{}})
+	data, err := json.Marshal(f)
+	want := `{"delegate":"a","index":1,"kind":"error","reason":"exit status 1","patch":"diff --git a/x b/x\n","restored":[],"applied":null,"duration_ms":0}`
+	if err != nil || string(data) != want {
+		t.Errorf("got  %s, %v\nwant %s", data, err, want)
+	}
+	if (Reply{Change: patch{}}).Empty() || !(Reply{}).Empty() {
+		t.Error("a reply with a change alone is not empty")
+	}
+}

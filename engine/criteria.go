@@ -35,7 +35,14 @@ func (e *Engine) criteria(in *config.Instance) (firstgood.Criteria[firstgood.Rep
 	if err != nil {
 		return nil, config.Problems{{Pos: in.Pos, Message: fmt.Sprintf("%s: %v", in.Name, err), Err: err}}
 	}
-	return built, nil
+	if !slices.ContainsFunc(in.Reach(), (*config.Delegate).Isolated) {
+		return built, nil
+	}
+	rules, err := e.patchRulesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	return rules.examined(built), nil
 }
 
 func (e *Engine) rule(c *config.Criterion) (criteria.Rule, error) {
@@ -113,7 +120,18 @@ func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
 			ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no exit status within %v", c.Timeout))
 			defer cancel()
 		}
-		result, err := process.Run(ctx, process.Spec{Argv: argv, Env: public(e.environ), Stdin: stdin, StderrTail: tailKept})
+		dir := e.work.Dir
+		if x, ok := ctx.Value(examinerKey{}).(*examiner); ok {
+			if dir, err = x.dir(ctx); err != nil {
+				return -1, "", err
+			}
+		}
+		result, err := process.Run(ctx, process.Spec{Argv: argv, Dir: dir, Env: public(e.environ), Stdin: stdin, StderrTail: tailKept})
+		defer func() {
+			if dir != "" && dir != "." { // what it says of files is said of the user's
+				tail = strings.ReplaceAll(tail, strings.TrimSuffix(dir, "/")+"/", "")
+			}
+		}()
 		tail = strings.TrimSpace(ending(hidden.hide(string(result.Stdout), false)) + "\n" + ending(hidden.hide(string(result.Stderr), result.StderrCut)))
 		if err == nil && result.ExitCode < 0 {
 			err = errors.New(result.Status())

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/firstgood/firstgood/delegate/failure"
 	"github.com/firstgood/firstgood/document"
 	"github.com/firstgood/firstgood/health"
+	"github.com/firstgood/firstgood/isolate"
 	"github.com/firstgood/firstgood/pattern"
 )
 
@@ -34,6 +36,8 @@ type Config struct {
 	// Warn is told what the text of a document comes upon that should be known, while it runs; from several goroutines. Nil
 	// keeps it.
 	Warn func(config.Problem)
+	// Work is where delegates in places of their own work, and where commands that weigh replies run.
+	Work WorkConfig
 	// HTTPClient serves every delegate that speaks HTTP. Nil gives each delegate a client of its own.
 	HTTPClient *http.Client
 }
@@ -44,6 +48,7 @@ type Engine struct {
 	lookup    func(string) (string, bool)
 	environ   []string
 	client    *http.Client
+	work      WorkConfig
 	file      *config.File
 	tracker   *health.Tracker // nil: health is off
 	budgets   bool            // an instance has a budget
@@ -63,7 +68,7 @@ type Engine struct {
 // New returns an engine. It fails on settings of the file that do not go together.
 func New(cfg Config) (*Engine, error) {
 	e := &Engine{
-		lookup: cfg.Lookup, environ: cfg.Environ, client: cfg.HTTPClient, file: cfg.File,
+		lookup: cfg.Lookup, environ: cfg.Environ, client: cfg.HTTPClient, work: cfg.Work, file: cfg.File,
 		delegates: map[*config.Delegate]firstgood.Delegate[firstgood.Reply]{},
 		instances: map[*config.Instance]runner{},
 		judges:    map[any]*judge{},
@@ -129,11 +134,18 @@ type Bound struct {
 	// State is what a composite begins with, a JSON object; nil for nothing. It may be set before a run.
 	State json.RawMessage
 
+	work WorkConfig
+
+	mu       sync.Mutex
+	prepared []*workspace // of runs to come
+	opened   []*workspace // of runs that have begun
+
 	name    string
 	pattern string // "" for a delegate that is run by its name
 	grace   time.Duration
 	run     runner
 	judges  []*judge
+	modes   []isolate.Mode // in which delegates are isolated
 	prices  map[string]config.Price
 	hidden  *atomic.Pointer[secrets]
 }
@@ -159,6 +171,7 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 		e.budgets = true
 		clear(e.instances) // those built so far ask no budget
 	}
+	b.work = e.work
 	b.Plan = PlanOf(config.Ref{Name: ref.Name, Instance: in})
 	if ref.Delegate != nil {
 		b.Plan.Pattern = ""
@@ -182,6 +195,9 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 	}
 	for _, d := range delegates {
 		b.grace = max(b.grace, graceOf(d))
+		if mode, ok := modeOf(d); ok && !slices.Contains(b.modes, mode) {
+			b.modes = append(b.modes, mode)
+		}
 		for _, problem := range e.unusable[d] {
 			problem.Severity = config.SeverityWarning
 			b.Warnings = append(b.Warnings, problem)
@@ -290,6 +306,56 @@ func (e *Engine) blockedSlot(slot config.Slot) config.Problems {
 	return all
 }
 
+// Prepare takes the state that delegates in places of their own will start from, which the next run then uses. It fails where
+// they can have no such places: outside a repository, without git, for a revision that does not exist. It does nothing
+// where nobody needs one.
+func (b *Bound) Prepare(ctx context.Context) error {
+	if len(b.modes) == 0 {
+		return nil
+	}
+	places := newWorkspace(b.work)
+	for _, mode := range b.modes {
+		if _, err := places.base(ctx, mode); err != nil {
+			return errors.Join(err, places.close(context.WithoutCancel(ctx)))
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.prepared = append(b.prepared, places)
+	return nil
+}
+
+// open returns the places of a run that begins, nil where nobody needs one.
+func (b *Bound) open() *workspace {
+	if len(b.modes) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var places *workspace
+	if n := len(b.prepared); n > 0 {
+		places, b.prepared = b.prepared[n-1], b.prepared[:n-1]
+	} else {
+		places = newWorkspace(b.work)
+	}
+	b.opened = append(b.opened, places)
+	return places
+}
+
+// Close removes the places of all runs, unless they are kept. It is called once nothing of a run is at work any more and the
+// changes of their results are no longer needed: after [Bound.Apply] and [Bound.Drain].
+func (b *Bound) Close(ctx context.Context) error {
+	b.mu.Lock()
+	all := append(b.prepared, b.opened...)
+	b.prepared, b.opened = nil, nil
+	b.mu.Unlock()
+	var errs []error
+	for _, places := range all {
+		errs = append(errs, places.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
 // Grace is how long a delegate of the run may take at most to end once it is told to.
 func (b *Bound) Grace() time.Duration { return b.grace }
 
@@ -313,6 +379,10 @@ func (b *Bound) Run(ctx context.Context, brief firstgood.Brief, watch func(first
 	ctx = context.WithValue(ctx, yieldKey{}, &got)
 	if b.State != nil {
 		ctx = context.WithValue(ctx, stateKey{}, b.State)
+	}
+	places := b.open()
+	if places != nil {
+		ctx = context.WithValue(ctx, workspaceKey{}, places)
 	}
 	out, err := b.run.Run(ctx, brief)
 	blot(out.History, *b.hidden.Load())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/agent"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/delegate/anthropic"
 	"github.com/firstgood/firstgood/delegate/command"
@@ -45,6 +46,8 @@ func (e *Engine) delegate(d *config.Delegate) (firstgood.Delegate[firstgood.Repl
 		return e.http(d, spec)
 	case *config.Anthropic:
 		return e.anthropic(d, spec)
+	case *config.Agent:
+		return e.agent(d, spec)
 	}
 	return nil, fmt.Errorf("%v: %s: no delegate is made of kind %s", d.Pos, d.Name, d.Kind)
 }
@@ -126,23 +129,43 @@ func (e *Engine) command(d *config.Delegate, spec *config.Command) (firstgood.De
 	for _, arg := range spec.Argv {
 		cfg.Argv = append(cfg.Argv, e.text(arg))
 	}
-	for _, v := range spec.Env {
-		if v.Pass {
-			cfg.PassEnv = append(cfg.PassEnv, v.Name)
-			continue
-		}
-		if cfg.Env == nil {
-			cfg.Env = map[string]string{}
-		}
-		cfg.Env[v.Name] = e.text(v.Value)
-	}
+	cfg.PassEnv, cfg.Env = e.variables(spec.Env)
 	cfg.Secrets = e.read
 	built, err := command.New(cfg)
 	if err != nil {
 		return nil, wrong(d, err)
 	}
 	// A program that fails now and then fails with an exit status.
-	return failure.WithRetries(firstgood.Delegate[firstgood.Reply](built), d.Retries, firstgood.KindError), nil
+	return failure.WithRetries(inPlaces(d, built), d.Retries, firstgood.KindError), nil
+}
+
+func (e *Engine) agent(d *config.Delegate, spec *config.Agent) (firstgood.Delegate[firstgood.Reply], error) {
+	cfg := agent.Config{Name: d.Name, Kind: spec.Kind, Program: e.text(spec.Program), Dir: e.work.Dir, Grace: spec.Grace, MaxOutput: int(spec.MaxOutput)}
+	for _, arg := range spec.Args {
+		cfg.Args = append(cfg.Args, e.text(arg))
+	}
+	cfg.PassEnv, cfg.Env = e.variables(spec.Env)
+	cfg.Secrets = e.read
+	built, err := agent.New(cfg)
+	if err != nil {
+		return nil, wrong(d, err)
+	}
+	return failure.WithRetries(inPlaces(d, built), d.Retries, firstgood.KindError), nil
+}
+
+// variables are the environment of a program: those to pass on, and those to set.
+func (e *Engine) variables(list []config.Variable) (pass []string, set map[string]string) {
+	for _, v := range list {
+		if v.Pass {
+			pass = append(pass, v.Name)
+			continue
+		}
+		if set == nil {
+			set = map[string]string{}
+		}
+		set[v.Name] = e.text(v.Value)
+	}
+	return pass, set
 }
 
 func (e *Engine) http(d *config.Delegate, spec *config.HTTP) (firstgood.Delegate[firstgood.Reply], error) {
@@ -168,7 +191,10 @@ func wrong(d *config.Delegate, err error) error {
 
 // graceOf is how long the delegate may take to end once it is told to.
 func graceOf(d *config.Delegate) time.Duration {
-	if spec, ok := d.Spec.(*config.Command); ok {
+	switch spec := d.Spec.(type) {
+	case *config.Command:
+		return spec.Grace
+	case *config.Agent:
 		return spec.Grace
 	}
 	return 0

@@ -16,6 +16,10 @@ type Result struct {
 	Err     error // nil when there is a winner, else a *firstgood.NoWinnerError
 	// State is the state object of a composite that ran as it is written, as it was left; nil for any other.
 	State json.RawMessage
+	// Applied is what the winner's change has become; see [Bound.Apply]. "" for nothing.
+	Applied string
+	// ApplyError is why the change could not be applied; nil for no failure.
+	ApplyError error
 
 	history json.RawMessage // the failure_history that a document's text gave; nil for that of the outcome
 	prices  map[string]config.Price
@@ -45,8 +49,16 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	case out.History == nil:
 		doc.History = []firstgood.Failure{}
 	}
-	if r.Err != nil {
+	switch {
+	case r.Err != nil:
 		doc.Error = optional(r.Err.Error())
+	case r.ApplyError != nil:
+		doc.Error = optional(r.ApplyError.Error())
+	}
+	doc.Applied, doc.Restored = optional(r.Applied), []string{}
+	if c := out.Result.Change; out.Status == firstgood.StatusWon && c != nil {
+		doc.Patch = optional(string(c.Diff()))
+		doc.Restored = append(doc.Restored, c.Restored()...)
 	}
 	return encode(doc), nil
 }
@@ -62,6 +74,9 @@ type printed struct {
 	WinnerIndex *int             `json:"winner_index"`
 	WinnerPath  []string         `json:"winner_path"`
 	Attempts    int              `json:"attempts"`
+	Patch       *string          `json:"patch"`
+	Applied     *string          `json:"applied"`
+	Restored    []string         `json:"restored"`
 	History     any              `json:"failure_history"` // []firstgood.Failure, or what a text gave
 	Calls       []call           `json:"calls"`
 	Usage       spent            `json:"usage"`
