@@ -6,17 +6,15 @@ import (
 	"syscall"
 )
 
-func setMost(l *syscall.Rlimit, most int64) { l.Cur, l.Max = uint64(most), uint64(most) }
-
-// addressSpace is how much of it this process has already, which is much more than it uses; 0 is not known.
-func addressSpace() int64 {
+// limitAddressSpace makes one allocation fail that is far too large. A process of Go has much more address space than it
+// uses, so that what it has is added.
+func limitAddressSpace(memory int64) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return 0
+		return
 	}
 	var pages int64
-	if _, err := fmt.Sscan(string(text), &pages); err != nil {
-		return 0
+	if _, err := fmt.Sscan(string(text), &pages); err == nil {
+		setLimit(syscall.RLIMIT_AS, pages*int64(os.Getpagesize())+2*memory+256<<20)
 	}
-	return pages * int64(os.Getpagesize())
 }

@@ -3,28 +3,30 @@
 package composite
 
 import (
-	"math"
 	"syscall"
 	"time"
 )
 
-// limitSystem lets the system end this process when watch does not, some seconds later, and keeps it from leaving a core behind.
+// limitSystem lets the system end this process when watch does not, some seconds later, and keeps it from leaving a core
+// behind.
 func limitSystem(memory int64, cpu time.Duration) {
-	set := func(resource int, most int64) {
-		var l syscall.Rlimit
-		if syscall.Getrlimit(resource, &l) != nil {
-			return
-		}
-		set, most := l, min(most, int64(min(uint64(l.Max), math.MaxInt64)))
-		setMost(&set, most)
-		_ = syscall.Setrlimit(resource, &set) // without it watch remains
-	}
-	set(syscall.RLIMIT_CPU, int64(cpu/time.Second)+3)
-	set(syscall.RLIMIT_CORE, 0)
-	if now := addressSpace(); now > 0 {
-		set(syscall.RLIMIT_AS, now+2*memory+256<<20)
+	setLimit(syscall.RLIMIT_CPU, int64(cpu/time.Second)+3)
+	setLimit(syscall.RLIMIT_CORE, 0)
+	limitAddressSpace(memory)
+}
+
+// setLimit lowers a limit of the system, as far as that can be done: without it watch remains.
+func setLimit(resource int, most int64) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(resource, &l) == nil {
+		lower(&l.Cur, most)
+		lower(&l.Max, most)
+		_ = syscall.Setrlimit(resource, &l)
 	}
 }
+
+// lower is for the systems where limits are signed, and those where they are not.
+func lower[T int64 | uint64](limit *T, most int64) { *limit = min(*limit, T(most)) }
 
 // processorTime is what this process has used.
 func processorTime() time.Duration {

@@ -36,9 +36,9 @@ func compile(source string) (*sobek.Program, *problem) {
 	if err != nil {
 		var list parser.ErrorList
 		if errors.As(err, &list) && len(list) > 0 {
-			return nil, &problem{placeIn(source, list[0].Position.Line, list[0].Position.Column), lower(list[0].Message)}
+			return nil, &problem{placeIn(source, list[0].Position.Line, list[0].Position.Column), decapitalise(list[0].Message)}
 		}
-		return nil, &problem{place{1, 1}, lower(err.Error())}
+		return nil, &problem{place{1, 1}, decapitalise(err.Error())}
 	}
 	if at, ok := closesEarly(tree, len(wrapped)); ok {
 		return nil, &problem{placeAt(source, at-len(before)), "unexpected token }: no { is open here"}
@@ -48,9 +48,9 @@ func compile(source string) (*sobek.Program, *problem) {
 		var wrong *sobek.CompilerSyntaxError
 		if errors.As(err, &wrong) {
 			at := wrong.File.Position(wrong.Offset)
-			return nil, &problem{placeIn(source, at.Line, at.Column), lower(wrong.Message)}
+			return nil, &problem{placeIn(source, at.Line, at.Column), decapitalise(wrong.Message)}
 		}
-		return nil, &problem{place{1, 1}, lower(err.Error())}
+		return nil, &problem{place{1, 1}, decapitalise(err.Error())}
 	}
 	return program, nil
 }
@@ -163,8 +163,8 @@ func placeOfStack(source, stack string) place {
 	return placeIn(source, line, column)
 }
 
-// lower makes a message of the engine one of ours, which begin with a small letter.
-func lower(message string) string {
+// decapitalise makes a message of the engine one of ours, which begin with a small letter.
+func decapitalise(message string) string {
 	if message == "" {
 		return "syntax error"
 	}

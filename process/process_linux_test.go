@@ -175,7 +175,7 @@ func TestGroup_ThePidfdOutlivesTheLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(spec)
+	p, err := start(spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

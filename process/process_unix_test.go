@@ -236,7 +236,7 @@ func TestGroup_ByID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(spec)
+	p, err := start(spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
