@@ -31,6 +31,7 @@ type fence struct {
 // fences returns the fenced blocks of a section.
 func (r *reading) fences(s *section) []fence {
 	var found []fence
+	text := []byte(r.text)
 	for _, block := range s.blocks {
 		code, ok := block.(*ast.FencedCodeBlock)
 		if !ok {
@@ -41,7 +42,7 @@ func (r *reading) fences(s *section) []fence {
 		indent := len(opening) - len(strings.TrimLeft(opening, " "))
 		f := fence{pos: r.pos(start + indent), at: r.pos(end)}
 		if code.Info != nil {
-			word, _, _ := strings.Cut(string(code.Info.Segment.Value([]byte(r.text))), " ")
+			word, _, _ := strings.Cut(string(code.Info.Segment.Value(text)), " ")
 			f.info = strings.ToLower(word)
 		}
 		var source strings.Builder
@@ -50,7 +51,7 @@ func (r *reading) fences(s *section) []fence {
 			if i == 0 {
 				f.at = r.pos(segment.Start)
 			}
-			source.Write(segment.Value([]byte(r.text)))
+			source.Write(segment.Value(text))
 			end = segment.Stop
 		}
 		f.source = source.String()

@@ -91,6 +91,8 @@ func hasKey(n *yaml.Node, keys ...string) bool {
 
 func (r *reading) addInstance(d *Document, in *Instance) {
 	switch {
+	case r.full(len(d.Instances), in.Pos, "instances"):
+		return
 	case in.Name == "":
 		r.errorAt(in.Pos, "the instance has no name; write name: …")
 		return

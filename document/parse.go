@@ -113,6 +113,8 @@ func (r *reading) node(file *Document, p *part) {
 		d.Kind = Pattern
 	}
 	switch {
+	case r.full(len(file.Nodes), p.pos, "nodes"):
+		return
 	case d.Name == "":
 		r.errorAt(p.pos, "a ## heading without a name; it begins a node, which needs one")
 		return
@@ -199,6 +201,7 @@ func (r *reading) older(p *part) {
 func (r *reading) slots(d *Document, p *part, f *front) {
 	add := func(s Slot) {
 		switch {
+		case r.full(len(d.Slots), s.Pos, "slots"):
 		case !nameForm.MatchString(s.Name):
 			r.errorAt(s.Pos, "a slot is named %s; want letters, digits, - and _", quote(s.Name))
 		case d.Slot(s.Name) != nil:
@@ -262,6 +265,7 @@ func (r *reading) config(d *Document, p *part) {
 		}
 		setting.Required = setting.Default == nil
 		switch {
+		case r.full(len(d.Config), text.pos, "settings"):
 		case !nameForm.MatchString(h.name):
 			r.errorAt(text.pos, "a setting is named %s; want letters, digits, - and _", quote(h.name))
 		case d.Setting(h.name) != nil:
@@ -355,6 +359,9 @@ func (r *reading) input(d *Document, at Pos, h head, seen map[string]bool) {
 		if attributes.hasDefault {
 			found.hasDefault, found.initial = true, attributes.initial
 		}
+	}
+	if r.full(len(d.Inputs), at, "inputs") {
+		return
 	}
 	if seen[h.name] {
 		r.errorAt(at, "the input %s stands twice", quote(h.name))
@@ -452,6 +459,9 @@ func (r *reading) returns(d *Document, p *part) {
 		}
 		if nested {
 			doc += "\n" + rest
+		}
+		if r.full(len(d.Returns), it.head().pos, "fields") {
+			return
 		}
 		if !h.quoted && remarks[strings.ToLower(h.name)] {
 			continue

@@ -21,7 +21,9 @@ func parsed(t *testing.T, text string) *Document {
 
 const steps = "\n### Delegation\n\n```prose\nreturn null\n```\n"
 
-func pattern(sections string) string { return "---\nname: p\nkind: pattern\n---\n\n" + sections + steps }
+func pattern(sections string) string {
+	return "---\nname: p\nkind: pattern\n---\n\n" + sections + steps
+}
 
 // TestParse_Settings reads every form in which a setting is written.
 func TestParse_Settings(t *testing.T) {
@@ -78,7 +80,7 @@ func TestParse_Settings(t *testing.T) {
 				t.Errorf("%s: the default is no JSON: %s", test.item, value)
 			}
 			got += fmt.Sprintf("%s %s %s %s", s.Name, s.Type, value, s.Doc)
-			if s.Pos != (Pos{"x.md", 8, 3}) {
+			if s.Pos != (Pos{File: "x.md", Line: 8, Column: 3}) {
 				t.Errorf("%s: at %v", test.item, s.Pos)
 			}
 		}
@@ -220,7 +222,7 @@ func TestParse_Kinds(t *testing.T) {
 		{"program", execution, Function}, {"system", execution, Function},
 	} {
 		d := parsed(t, "---\nname: p\nkind: "+test.kind+"\nsubject: x\n---\n"+test.body)
-		if d.Kind != test.want || d.Written != test.kind || d.Name != "p" || d.Pos != (Pos{"x.md", 2, 7}) {
+		if d.Kind != test.want || d.Written != test.kind || d.Name != "p" || d.Pos != (Pos{File: "x.md", Line: 2, Column: 7}) {
 			t.Errorf("%s: %+v", test.kind, d)
 		}
 	}
@@ -282,15 +284,15 @@ return one
 		t.Errorf("%+v", d)
 	}
 	if want := []Field{
-		{"a", Pos{"x.md", 12, 3}, "one\n- with more\nmore of it"}, {"b", Pos{"x.md", 14, 3}, "(list) two"}, {"c", Pos{"x.md", 15, 3}, "(optional) three"},
+		{"a", Pos{File: "x.md", Line: 12, Column: 3}, "one\n- with more\nmore of it"}, {"b", Pos{File: "x.md", Line: 14, Column: 3}, "(list) two"}, {"c", Pos{File: "x.md", Line: 15, Column: 3}, "(optional) three"},
 	}; !reflect.DeepEqual(d.Returns, want) {
 		t.Errorf("got  %v\nwant %v", d.Returns, want)
 	}
-	if s := d.Section("something ELSE"); s == nil || s.Text != "Free text.\n\n#### deeper\n\nMore." || s.Pos != (Pos{"x.md", 20, 1}) {
+	if s := d.Section("something ELSE"); s == nil || s.Text != "Free text.\n\n#### deeper\n\nMore." || s.Pos != (Pos{File: "x.md", Line: 20, Column: 1}) {
 		t.Errorf("%+v", s)
 	}
 	reader, pair := d.Nodes[0], d.Nodes[1]
-	if reader.Kind != Function || reader.Model != "sonnet" || len(reader.Inputs) != 1 || reader.Parent != d || reader.Path != "x.md" || reader.Pos != (Pos{"x.md", 28, 1}) {
+	if reader.Kind != Function || reader.Model != "sonnet" || len(reader.Inputs) != 1 || reader.Parent != d || reader.Path != "x.md" || reader.Pos != (Pos{File: "x.md", Line: 28, Column: 1}) {
 		t.Errorf("%+v", reader)
 	}
 	if pair.Kind != Pattern || pair.Body == nil || !pair.Open || pair.Node("reader") != reader {

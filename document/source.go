@@ -14,6 +14,7 @@ const (
 	maxSize     = 1 << 20 // bytes of a file
 	maxNesting  = 100     // lists and quotes within each other
 	maxProblems = 100     // said about one file
+	maxNames    = 1000    // slots, settings, inputs, fields, nodes or instances of one document
 )
 
 const byteOrderMark = "\uFEFF"
@@ -25,11 +26,12 @@ type reading struct {
 	starts   []int  // of lines in text
 	problems Problems
 	left     int // problems that were too many
+	overfull map[string]bool
 }
 
 // newReading checks the bytes of a file. It returns false where they are no text that can be a document.
 func newReading(path string, data []byte) (*reading, bool) {
-	r := &reading{path: path, starts: []int{0}}
+	r := &reading{path: path, starts: []int{0}, overfull: map[string]bool{}}
 	switch {
 	case len(data) > maxSize:
 		r.errorAt(r.pos(0), "the file is larger than 1 MiB, more than a document can be; is it the right file?")
@@ -151,6 +153,18 @@ func (r *reading) done() Problems {
 		r.problems = append(r.problems, Problem{Pos: last.Pos, Severity: last.Severity, Message: fmt.Sprintf("there are %d problems more", r.left)})
 	}
 	return r.problems
+}
+
+// full reports whether there are as many of something as are read. It says so at the first that is one too many.
+func (r *reading) full(count int, at Pos, what string) bool {
+	if count < maxNames {
+		return false
+	}
+	if !r.overfull[what] {
+		r.overfull[what] = true
+		r.errorAt(at, "there are more than %d %s; no more are read", maxNames, what)
+	}
+	return true
 }
 
 // oneLine keeps a message on one line, whatever is quoted in it.
