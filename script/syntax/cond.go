@@ -55,11 +55,11 @@ func (p *parser) raw(off int) (from, to int, ok bool) {
 				i += closed + 1
 			}
 		case ':':
-			rest := text[i+1 : p.limit]
-			if end := strings.IndexByte(rest, '\n'); end >= 0 {
-				rest = rest[:end]
+			rest := i + 1
+			for rest < p.limit && strings.IndexByte(" \t\r", text[rest]) >= 0 {
+				rest++
 			}
-			if rest = strings.TrimSpace(rest); rest != "" && rest[0] != '#' {
+			if rest < p.limit && text[rest] != '\n' && text[rest] != '#' {
 				continue
 			}
 			p.lexer.off, p.lexer.fresh = i+1, false

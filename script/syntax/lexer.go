@@ -35,6 +35,8 @@ type source struct {
 	lines []int // where each line begins
 	at    Pos   // of the first character
 	wide  []bool
+
+	near, column int // an offset in a wide line, and its column: others are counted from there
 }
 
 func newSource(text string, at Pos) *source {
@@ -67,7 +69,12 @@ func (s *source) pos(off int) Pos {
 	i := s.index(off)
 	column := off - s.lines[i]
 	if s.wide[i] {
-		column = utf8.RuneCountInString(s.text[s.lines[i]:off])
+		from, before := s.lines[i], 0
+		if from <= s.near && s.near <= off {
+			from, before = s.near, s.column
+		}
+		column = before + utf8.RuneCountInString(s.text[from:off])
+		s.near, s.column = off, column
 	}
 	return Pos{File: s.at.File, Line: s.at.Line + i, Column: s.at.Column + column}
 }

@@ -237,6 +237,10 @@ func (p *parser) spoilt(indent int) {
 var starts = []string{"let", "const", "return", "call", "parallel", "repeat", "for", "loop", "if", "try", "throw", "continue",
 	"break", "block", "do", "record", "append", "elif", "else", "catch", "finally"}
 
+// hard are the words that are no names at the start of a statement, whatever follows.
+var hard = []string{"let", "const", "return", "call", "parallel", "repeat", "for", "loop", "if", "try", "throw", "continue", "break",
+	"elif", "else", "catch", "finally"}
+
 // statement reads one statement, nil where there is none to be read.
 func (p *parser) statement(indent int) Stmt {
 	at := p.pos(p.tok.off)
@@ -249,7 +253,7 @@ func (p *parser) statement(indent int) Stmt {
 		return p.value(indent, at)
 	}
 	next := p.peek()
-	if next.kind == sign && (next.text == "=" || next.text == "." || next.text == "[") { // a name, whatever it is
+	if next.kind == sign && (next.text == "=" || next.text == "." || next.text == "[") && !slices.Contains(hard, p.tok.text) {
 		return p.value(indent, at)
 	}
 	if what := refusedWord(p.tok.text, next); what != "" {

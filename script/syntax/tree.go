@@ -78,15 +78,18 @@ type (
 		Else []Stmt
 		// HasElse tells an else from none.
 		HasElse bool
+		ElsePos Pos
 	}
 	// Try is try, catch and finally, with at least one of the two latter once it is checked.
 	Try struct {
 		Pos        Pos
 		Body       []Stmt
 		HasCatch   bool
+		CatchPos   Pos
 		As         Name // of catch as
 		Catch      []Stmt
 		HasFinally bool
+		FinallyPos Pos
 		Finally    []Stmt
 	}
 	// Throw raises an error, or, without a value, the one that is being handled.
@@ -105,12 +108,13 @@ type (
 		Params []Name
 		Body   []Stmt
 	}
-	// Refused is a statement of the language that firstgood reads and does not run: sessions, agents, gates, choice,
-	// pipelines, use, input, output. The checker refuses it.
+	// Refused is a statement of the language that firstgood reads and does not run. The checker refuses it. What is one
+	// of: session, resume, agent, gate, choice, pipeline, use, import, input, output, for each (loop for each), call with
+	// (call f with {…}), append (append xs y), decorator (@name, name: pattern(…)), function call (f(…)).
 	Refused struct {
 		Pos  Pos
-		What string // such as "session"
-		Text string // the source, as it is written, for the printer
+		What string
+		Text string // the source, for the printer; the indentation of its first line is taken from the others
 	}
 )
 
@@ -145,11 +149,13 @@ type (
 	List struct {
 		Pos   Pos
 		Items []Expr
+		End   Pos // of the bracket that closes it
 	}
 	// Object is {a, b: c}.
 	Object struct {
 		Pos     Pos
 		Entries []Entry
+		End     Pos // of the brace that closes it
 	}
 	// Ref is a name, and the way from it into its value: a.b[i].length.
 	Ref struct {
@@ -266,7 +272,7 @@ type Mods struct {
 // Cond is a condition: a text up to a colon, perhaps between ** or ***.
 type Cond struct {
 	Pos   Pos
-	Text  string // without the marks, white space around it removed
+	Text  string // without the marks, white space around it removed; between *** that of each line, and lines without text
 	Marks string // "", "**" or "***"
 	Test  Test   // how it is decided without a model or by a judge of criteria; nil: discretion, a judge decides
 	Refs  []*Ref // the names in a discretion text that could be values: every identifier path in it, in order
