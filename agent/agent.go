@@ -74,7 +74,7 @@ func New(c Config) (*command.Delegate, error) {
 	}
 	env := map[string]string{}
 	for name, value := range kind.set {
-		if _, given := os.LookupEnv(name); !given || !slices.Contains(kind.Env, name) {
+		if _, given := os.LookupEnv(name); !given {
 			env[name] = value
 		}
 	}
@@ -135,13 +135,24 @@ func (k Kind) argv(c Config) []string {
 // literal keeps a text from holding the place of the brief.
 func literal(text string) string { return strings.ReplaceAll(text, "{brief}", "{{brief}}") }
 
-// proxyPasswords returns the passwords in the addresses of this process's proxies, which agents are told.
+// proxyPasswords returns the passwords in the addresses of this process's proxies, which agents are told: as they are written
+// there, and as they are meant.
 func proxyPasswords() []string {
 	var passwords []string
 	for _, name := range network {
-		if proxy, err := url.Parse(os.Getenv(name)); err == nil {
-			if password, ok := proxy.User.Password(); ok {
-				passwords = append(passwords, password, url.PathEscape(password))
+		address := os.Getenv(name)
+		at := strings.LastIndexByte(address, '@')
+		if at < 0 {
+			continue
+		}
+		user := address[:at]
+		if _, rest, ok := strings.Cut(user, "://"); ok {
+			user = rest
+		}
+		if _, password, ok := strings.Cut(user, ":"); ok {
+			passwords = append(passwords, password)
+			if meant, err := url.PathUnescape(password); err == nil {
+				passwords = append(passwords, meant)
 			}
 		}
 	}

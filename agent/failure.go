@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,11 +12,30 @@ import (
 // failure makes an error of what an agent says went wrong.
 func (p *Parser) failure(message string) *firstgood.Error {
 	kind, status := classify(message)
+	message = unwrap(message)
 	reason := tidy(strings.ReplaceAll(strings.TrimSpace(message), "\n", " "))
 	if reason == "" {
 		reason = p.kind.Name + " failed and did not say why"
 	}
 	return &firstgood.Error{Kind: kind, Status: status, Reason: reason}
+}
+
+// unwrap takes the message out of what Gemini CLI and Qwen Code make of an error: [API Error: …] around a text, or around the
+// provider's JSON.
+func unwrap(message string) string {
+	message = strings.TrimSpace(message)
+	if inner, ok := strings.CutPrefix(message, "[API Error: "); ok {
+		message = strings.TrimSuffix(inner, "]")
+	}
+	var e struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal([]byte(message), &e) == nil {
+		if inner := said(e.Error); inner != "" {
+			return inner
+		}
+	}
+	return message
 }
 
 // phrases are what agents, and the providers that they quote, say of each kind of failure. The first that occurs counts, so
@@ -25,7 +45,7 @@ var phrases = []struct {
 	words []string
 }{
 	{firstgood.KindContextLength, []string{"prompt is too long", "context length", "context_length", "context window", "maximum context", "input token count"}},
-	{firstgood.KindRefused, []string{"usage policy", "content_filter", "content policy", "content_policy", "contentpolicy", "safety reasons"}},
+	{firstgood.KindRefused, []string{"usage policy", "content_filter", "content policy", "content_policy", "contentpolicy", "safety system", "safety reasons"}},
 	{firstgood.KindRateLimited, []string{"rate limit", "rate_limit", "ratelimit", "too many requests", "quota", "usage limit", "resource_exhausted", "credit balance"}},
 	{firstgood.KindAuth, []string{"api key", "api_key", "unauthorized", "unauthenticated", "authentication", "not logged in", "please run /login", "log in again", "forbidden", "permission_denied"}},
 	{firstgood.KindUnavailable, []string{"overloaded", "connection error", "connection failed", "connection refused", "econnrefused", "enotfound", "econnreset", "fetch failed",

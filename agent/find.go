@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood/delegate/command"
@@ -42,7 +41,7 @@ func (f Found) Version(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s was not found", f.Kind.Program)
 	}
 	var env []string
-	for _, name := range slices.Concat(command.Harmless(), []string{"XDG_CONFIG_HOME"}) {
+	for _, name := range command.Harmless() {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"slices"
 	"strings"
 )
@@ -81,7 +82,7 @@ func claude() Kind {
 		Env: slices.Concat(node, []string{
 			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_MODEL",
 			"ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL",
-			"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
+			"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_MAX_RETRIES", "DISABLE_AUTOUPDATER",
 		}),
 		flags: []flag{
 			{args: []string{"--print"}, unless: []string{"-p"}},
@@ -91,8 +92,9 @@ func claude() Kind {
 			{args: []string{"--no-session-persistence"}, unless: []string{"-c", "--continue", "-r", "--resume", "--session-id"}},
 		},
 		model: "--model",
-		set:   map[string]string{"DISABLE_AUTOUPDATER": "1"},
-		read:  readClaude,
+		// It would ask ten times, for minutes, even when its key is wrong. Others can be asked meanwhile.
+		set:  map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_MAX_RETRIES": "3"},
+		read: readClaude,
 	}
 }
 
@@ -153,7 +155,7 @@ func opencode() Kind {
 		Env: slices.Concat(network, []string{
 			"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",
 			"GROQ_API_KEY", "DEEPSEEK_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "GITHUB_TOKEN",
-			"OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT",
+			"OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "OPENCODE_DISABLE_AUTOUPDATE",
 		}),
 		sub: []string{"run"},
 		flags: []flag{
@@ -211,8 +213,8 @@ func aider() Kind {
 			{args: []string{"--no-check-update"}, unless: []string{"--check-update"}},
 			{args: []string{"--no-show-release-notes"}, unless: []string{"--show-release-notes"}},
 			{args: []string{"--no-analytics"}, unless: []string{"--analytics"}},
-			{args: []string{"--input-history-file", "/dev/null"}},
-			{args: []string{"--chat-history-file", "/dev/null"}},
+			{args: []string{"--input-history-file", os.DevNull}},
+			{args: []string{"--chat-history-file", os.DevNull}},
 		},
 		model: "--model",
 		brief: "--message=\n{brief}",

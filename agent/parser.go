@@ -186,7 +186,7 @@ func (p *Parser) spoke(text string) {
 		p.stale = false
 	}
 	p.text.WriteString(text)
-	p.say(p.text.String()[max(0, p.text.Len()-1000):])
+	p.say(strings.ToValidUTF8(p.text.String()[max(0, p.text.Len()-1000):], ""))
 }
 
 // uses measures what was used: the counts are never negative in what is said.

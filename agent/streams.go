@@ -35,6 +35,7 @@ func readClaude(p *Parser, line []byte) {
 		Result     string          `json:"result"`
 		Usage      *usage          `json:"usage"`
 		Cost       *float64        `json:"total_cost_usd"`
+		Turns      *int            `json:"num_turns"`
 		StopReason string          `json:"stop_reason"`
 		Errors     []string        `json:"errors"`
 		Error      json.RawMessage `json:"error"`
@@ -98,8 +99,12 @@ func readClaude(p *Parser, line []byte) {
 		case e.StopReason == "refusal":
 			p.result.Error = p.failure(message)
 			p.result.Error.Kind = firstgood.KindRefused
-		case strings.HasPrefix(e.Result, "[API Error: ") && p.result.Usage.OutputTokens == 0:
-			p.result.Error = p.failure(strings.Trim(e.Result, "[]")) // Qwen Code calls that a success
+		case p.kind.Name == "qwen" && strings.HasPrefix(e.Result, "[API Error: "):
+			p.result.Error = p.failure(e.Result) // it calls that a success
+		case e.Turns != nil && *e.Turns == 0:
+			p.result.Error = p.failure(e.Result)
+			p.result.Error.Kind = firstgood.KindBadRequest
+			p.result.Error.Reason = p.kind.Name + " asked no model, but took the brief for one of its commands: " + p.result.Error.Reason
 		default:
 			p.result.Error = nil
 		}
