@@ -9,6 +9,9 @@ import (
 	"github.com/firstgood/firstgood/diagnostic"
 )
 
+// values are the words that begin a value of several words.
+var values = []string{"call", "parallel", "repeat", "for", "loop", "do"}
+
 // expression reads what stands where a value does: a value, or a call, a loop or another construct that gives one. It
 // returns nil where there is none, and has reported it. The caller ends the line; constructs with a block have ended it.
 func (p *parser) expression(indent int) Expr {
@@ -20,7 +23,7 @@ func (p *parser) expression(indent int) Expr {
 	if what := refusedWord(p.tok.text, next); what != "" && !(p.tok.text == "input" && next.text != "(") {
 		return &RefusedExpr{Pos: at, What: what, Text: p.extent(p.tok.off, indent)}
 	}
-	if plain && p.tok.text != "repeat" {
+	if plain && !(slices.Contains(values, p.tok.text) && (next.kind == newline || next.kind == end)) && p.tok.text != "repeat" {
 		return p.logic()
 	}
 	switch p.tok.text {

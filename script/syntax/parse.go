@@ -38,6 +38,7 @@ type parser struct {
 	lexer
 	tok      token
 	last     int // where the token before tok ended
+	lastWord int // the same, of what is no end of a line
 	depth    int
 	problems diagnostic.Problems
 	left     int // problems that are not told
@@ -51,6 +52,9 @@ func newParser(s *source, from, to int) *parser {
 // advance takes the token in sight and looks at the next one.
 func (p *parser) advance() {
 	p.last = p.tok.end
+	if p.tok.kind != newline {
+		p.lastWord = p.tok.end
+	}
 	p.tok = p.lexer.next()
 }
 
@@ -105,7 +109,7 @@ func (p *parser) unexpected(want string) {
 	}
 	off := p.tok.off
 	if p.tok.kind == newline || p.tok.kind == end {
-		off = p.last
+		off = p.lastWord
 	}
 	p.errorf(off, "got %s, want %s", p.got(), want)
 }
@@ -204,6 +208,9 @@ func (p *parser) body(header int) []Stmt {
 	defer func() { p.depth-- }()
 	for p.tok.kind == newline {
 		p.advance()
+	}
+	if p.tok.kind == broken && p.tok.text != "" && p.tok.text[0] == '\t' { // which is what indents the block
+		return p.statements(-1)
 	}
 	if p.tok.kind == end || p.indent(p.tok.off) <= header {
 		p.errorf(max(p.last-1, 0), "the block is empty; indent what belongs to it below")
@@ -373,7 +380,7 @@ func (p *parser) ended(x Expr, want string) {
 	}
 	if p.is("|") {
 		p.errorf(p.tok.off, "pipelines are no part of what firstgood runs; write a for, or a parallel for, in their place")
-		p.skipLine()
+		p.extent(p.tok.off, p.indent(p.tok.off))
 		return
 	}
 	p.endLine(want)
