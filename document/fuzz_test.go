@@ -60,10 +60,10 @@ func stairs(n int) string {
 // TestParse_Hostile holds that each of them is answered, with problems that can be shown. That it takes long is seen by the
 // benchmark.
 func TestParse_Hostile(t *testing.T) {
-	for name, text := range hostile(100_000) {
+	for name, text := range hostile(30_000) {
 		checkAnswer(t, name, []byte(text))
 	}
-	for _, large := range []string{"one line", "items", "many quotes", "different nodes"} {
+	for _, large := range []string{"one line", "many quotes"} {
 		checkAnswer(t, large, []byte(hostile(maxSize)[large]))
 	}
 	for _, refused := range []string{"lists", "quotes", "tight quotes", "numbers", "mixed"} {

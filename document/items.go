@@ -19,7 +19,6 @@ var (
 	headForm  = regexp.MustCompile("^(?:`([^`\\s]+)`|([A-Za-z_&][A-Za-z0-9_.-]*))[ \t]*")
 	noneForm  = regexp.MustCompile(`(?i)^[(\[]?none[)\]]?(?:[.;,—–-].*)?$`)
 	typeWord  = `(?:string|text|integer|int|number|float|boolean|bool|object|map|array|list|any)(?:\[\])*`
-	typeForm  = regexp.MustCompile(`(?i)^` + typeWord + `$`)
 	typeLead  = regexp.MustCompile(`(?i)^(` + typeWord + `)(?:\s*$|\s*,\s*|\s+(?:--|—|–|-)\s+|\s+\()`)
 	dashLead  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.|<> \[\]]*?)\s*(?:--|—|–)\s+`)
 	hintLead  = regexp.MustCompile(`(?i)^(optional|required|default|primary|list)\b`)

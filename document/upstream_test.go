@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/firstgood/firstgood/document/library"
+	"github.com/firstgood/firstgood/script/check"
 	"github.com/firstgood/firstgood/script/syntax"
 )
 
@@ -331,5 +332,31 @@ func TestNative(t *testing.T) {
 	}
 	if _, _, ok := Native(&Document{Kind: Function}); ok {
 		t.Error("a prompt is native")
+	}
+}
+
+// TestLibrary_Checks holds that the checker of ProseScript has nothing to say about the library.
+func TestLibrary_Checks(t *testing.T) {
+	for _, name := range library.Names() {
+		d := standardDocument(t, name)
+		script, problems := syntax.Parse(d.Body.Source, d.Body.Pos)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		var env check.Env
+		for _, s := range d.Slots {
+			env.Inputs = append(env.Inputs, check.Input{Name: s.Name, Kind: map[bool]check.InputKind{true: check.InputList, false: check.InputSlot}[s.List]})
+		}
+		for _, s := range d.Config {
+			env.Inputs = append(env.Inputs, check.Input{Name: s.Name, Kind: check.InputConfig, Optional: true})
+		}
+		for _, in := range d.Inputs {
+			if d.Setting(in.Name) == nil {
+				env.Inputs = append(env.Inputs, check.Input{Name: in.Name, Optional: in.Optional})
+			}
+		}
+		if _, problems := check.New(script, env); len(problems) > 0 {
+			t.Errorf("%v", problems)
+		}
 	}
 }
