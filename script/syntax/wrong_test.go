@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var update = flag.Bool("update", false, "write what is said instead of comparing it")
@@ -53,5 +55,12 @@ func TestWrongPrograms(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Join(all, "\n---\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func writeArchive(t *testing.T, name string, archive *txtar.Archive) {
+	t.Helper()
+	if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
