@@ -92,7 +92,7 @@ func (d *isolated) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 		return firstgood.Reply{}, unplaced(ctx, err)
 	}
 	defer func() { _ = tree.Remove(context.WithoutCancel(ctx)) }()
-	reply, err := d.Delegate.Attempt(command.In(ctx, tree.Dir()), brief)
+	reply, err := d.Delegate.Attempt(command.In(ctx, tree.Dir(), tree.Env()...), brief)
 	if ctx.Err() != nil {
 		return reply, err
 	}

@@ -164,8 +164,9 @@ func (d *Delegate) Attempt(ctx context.Context, brief firstgood.Brief) (firstgoo
 	if key := firstgood.IdempotencyKey(ctx); key != "" {
 		spec.Env = slices.Concat([]string{IdempotencyVariable + "=" + key}, spec.Env) // what is configured overrules it
 	}
-	if dir, ok := ctx.Value(dirKey{}).(string); ok {
-		spec.Dir = dir
+	if at, ok := ctx.Value(placeKey{}).(place); ok {
+		spec.Dir = at.dir
+		spec.Env = slices.Concat(spec.Env, at.env)
 	}
 	out := &reader{Output: d.output(), scope: firstgood.ScopeOf(ctx), secrets: d.secrets}
 	spec.Stdout = out

@@ -26,12 +26,18 @@ type Output interface {
 
 // In returns a context under which attempts run their program in dir and not where their Config says. Whoever has a
 // place for each attempt gives it so, and finds nothing running there when Attempt has returned (see
-// [Delegate.Attempt] for a stopped one). A relative path starts at this process's directory.
-func In(ctx context.Context, dir string) context.Context {
-	return context.WithValue(ctx, dirKey{}, dir)
+// [Delegate.Attempt] for a stopped one). A relative path starts at this process's directory. Env are further variables of the
+// program's, as NAME=value, over all others.
+func In(ctx context.Context, dir string, env ...string) context.Context {
+	return context.WithValue(ctx, placeKey{}, place{dir, env})
 }
 
-type dirKey struct{}
+type placeKey struct{}
+
+type place struct {
+	dir string
+	env []string
+}
 
 // text is the Output of a program whose stdout is the reply.
 type text struct {
