@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,4 +298,20 @@ func FuzzParser(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkParser reads an hour of an agent's work: 20,000 events, among them files of 64 KiB.
+func BenchmarkParser(b *testing.B) {
+	kind, _ := Named("claude")
+	small := `{"type":"assistant","message":{"id":"msg_1","content":[{"type":"text","text":"Let me see."}],"usage":{"input_tokens":10,"output_tokens":1}}}` + "\n"
+	large := `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` + strings.Repeat("x", 64<<10) + `"}]}}` + "\n"
+	stream := []byte(strings.Repeat(strings.Repeat(small, 199)+large, 100))
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		p := kind.Parser()
+		for piece := range slices.Chunk(stream, 32<<10) {
+			_, _ = p.Write(piece)
+		}
+	}
 }

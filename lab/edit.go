@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -10,10 +11,18 @@ import (
 // content to a file, whose path is relative to where the agent works; asked again with the result, or without such a tool, it
 // answers with text.
 //
-// It takes the first of the tools that looks as if it wrote files, by its name and what it gets, and otherwise one that runs
+// Where the request names the directory in the words of Qwen Code and Gemini CLI, the path is made absolute, since the tools
+// of some want that. It takes the first of the tools that looks as if it wrote files, by its name and what it gets, and otherwise one that runs
 // shell commands. That is known to do for Claude Code, Codex, Gemini CLI, OpenCode and Qwen Code.
 func Edit(path, content, text string) Model {
 	return func(_ context.Context, req Request) Reply {
+		path := path
+		for _, m := range req.Messages {
+			if found := workplace.FindStringSubmatch(m.Text); found != nil {
+				path = strings.TrimSuffix(found[1], "/") + "/" + path
+				break
+			}
+		}
 		if req.Results == 0 {
 			for _, use := range []func(Tool, string, string) (any, bool){writes, runs} {
 				for _, tool := range req.Tools {
@@ -26,6 +35,8 @@ func Edit(path, content, text string) Model {
 		return Reply{Text: text}
 	}
 }
+
+var workplace = regexp.MustCompile(`working in the directory: (/[^\r\n]+)`)
 
 // schema is what is looked at of what a tool gets.
 type schema struct {

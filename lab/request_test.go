@@ -118,3 +118,21 @@ func FuzzModelName(f *testing.F) {
 		}
 	})
 }
+
+func FuzzWires(f *testing.F) {
+	for _, test := range requests {
+		f.Add("/v1/messages", []byte(test.body))
+	}
+	f.Add("/v1/responses", []byte(`{"model":"ok","input":[{"role":"user","content":"x"},{"type":"function_call_output"}],"tools":[{"name":"a"}]}`))
+	f.Add("/v1beta/models/ok:streamGenerateContent", []byte(`{"contents":[{"parts":[{"text":"x"},{"functionResponse":{}}]}],"tools":[{"functionDeclarations":[{"name":"a"}]}]}`))
+	f.Fuzz(func(t *testing.T, path string, body []byte) {
+		at := placeOf(path)
+		if at.wire == nil {
+			return
+		}
+		req, err := at.wire.request(path, body)
+		if err == nil && (req.Model == "" || len(req.Messages) == 0 || req.Results > len(body)) {
+			t.Errorf("%s: accepted %q as %+v", path, body, req)
+		}
+	})
+}

@@ -57,6 +57,9 @@ func (responses) request(_ string, body []byte) (Request, error) {
 			req.Messages = append(req.Messages, Message{Role: "tool"})
 		}
 	}
+	if len(req.Messages) == 0 {
+		return req, errors.New("input holds no message")
+	}
 	for _, tool := range wire.Tools {
 		if tool.Name != "" {
 			req.Tools = append(req.Tools, Tool{tool.Name, tool.Parameters})
@@ -84,6 +87,9 @@ func (responses) output(reply Reply) []object {
 }
 
 func message(content ...object) object {
+	if content == nil {
+		content = []object{}
+	}
 	return object{"type": "message", "id": "msg_lab_1", "status": "completed", "role": "assistant", "content": content}
 }
 

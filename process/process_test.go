@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -252,4 +253,53 @@ func BenchmarkRun(b *testing.B) {
 			}
 		}
 	})
+}
+
+// sink takes stdout; one that is full refuses it.
+type sink struct {
+	bytes.Buffer
+	full bool
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.full {
+		return 0, errors.New("no more")
+	}
+	return s.Buffer.Write(p)
+}
+
+func TestRun_StdoutGoesToAWriter(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		steps []string
+		limit int
+		full  bool
+		want  string
+		err   bool // an OutputLimitError
+	}{
+		{name: "all of it", steps: []string{"out:one\n", "err:aside", "out:two"}, want: "one\ntwo"},
+		{name: "exactly the limit", steps: []string{"out:12345"}, limit: 5, want: "12345"},
+		{name: "beyond the limit", steps: []string{"flood"}, limit: 70_000, err: true},
+		{name: "it refuses", steps: []string{"flood"}, full: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out := &sink{full: test.full}
+			spec := steps(t, test.steps...)
+			spec.Stdout, spec.MaxOutput = out, test.limit
+			got, err := Run(t.Context(), spec)
+			var tooMuch *OutputLimitError
+			if errors.As(err, &tooMuch) != test.err || err != nil && !test.err {
+				t.Fatalf("got error %v", err)
+			}
+			if got.Stdout != nil {
+				t.Errorf("the result holds %d bytes of stdout too", len(got.Stdout))
+			}
+			if test.err && out.Len() != test.limit || !test.err && out.String() != test.want {
+				t.Errorf("the writer got %d bytes, %.100q", out.Len(), out.String())
+			}
+			if test.full && got.ExitCode == 0 {
+				t.Error("the program could go on to write to nobody")
+			}
+		})
+	}
 }

@@ -42,9 +42,6 @@ func (d *Delegate) collect(brief firstgood.Brief, out Output, result process.Res
 			failure.Usage = usage
 		}
 		failure.Reason = why.Error()
-		if result.ExitCode != 0 {
-			failure.Reason += " (" + result.Status() + ")"
-		}
 	case result.ExitCode != 0:
 		failure.Reason = result.Status()
 		if end := strings.Join(tidyLines(d.stderr(result), 3), " | "); end != "" {

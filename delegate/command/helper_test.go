@@ -38,6 +38,9 @@ func play(role string) {
 	case "show": // its arguments and its stdin
 		stdin, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("%q %q", os.Args[1:], stdin)
+	case "where":
+		dir, _ := os.Getwd()
+		fmt.Print(dir)
 	case "env":
 		env := os.Environ()
 		slices.Sort(env)
