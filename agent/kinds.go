@@ -76,8 +76,8 @@ func claude() Kind {
 		Name: "claude", Title: "Claude Code", Program: "claude",
 		Install: "npm install -g @anthropic-ai/claude-code",
 		Source:  "claude --help, 2.1.197",
-		Doc: "It may edit files below its working directory (--permission-mode acceptEdits); what else would ask, such as most " +
-			"shell commands, is denied, and it goes on without. The mode that allows everything does so outside of its tree too. " +
+		Doc: "It may edit files below its working directory (--permission-mode acceptEdits); what else would ask, such as " +
+			"running tests, is denied, and it goes on without. The mode that allows everything does so outside of its tree too. " +
 			`Let it run tests with args: [--allowed-tools, "Bash(go test:*)"].`,
 		Env: slices.Concat(node, []string{
 			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_MODEL",
@@ -103,8 +103,8 @@ func codex() Kind {
 		Name: "codex", Title: "Codex", Program: "codex",
 		Install: "npm install -g @openai/codex",
 		Source:  "codex exec --help, 0.171.0",
-		Doc: "It may change what is below its working directory, and its shell commands run in its own sandbox, without network " +
-			"(--sandbox workspace-write). It does not insist on a repository, since an isolated tree may be none.",
+		Doc: "It may change what is below its working directory, in TMPDIR and in /tmp, and its shell commands run in its own " +
+			"sandbox, without network (--sandbox workspace-write). It does not insist on a repository, since an isolated tree may be none.",
 		Env: slices.Concat(network, []string{
 			"OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_HOME",
 		}),
@@ -127,8 +127,8 @@ func gemini() Kind {
 		Name: "gemini", Title: "Gemini CLI", Program: "gemini",
 		Install: "npm install -g @google/gemini-cli",
 		Source:  "gemini --help, 0.61.0",
-		Doc: "It may edit files below its working directory (--approval-mode auto_edit) and cannot run shell commands, which " +
-			"would ask. Its tree is trusted for the session, since otherwise it may do nothing there. A brief that begins " +
+		Doc: "It may edit files below its working directory (--approval-mode auto_edit) and is offered no shell, since " +
+			"that would ask. Its tree is trusted for the session, since otherwise it may do nothing there. A brief that begins " +
 			"with / is one of its commands, and @path in a brief is the file.",
 		Env: slices.Concat(node, []string{
 			"GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_HOME",
@@ -173,8 +173,8 @@ func qwen() Kind {
 		Name: "qwen", Title: "Qwen Code", Program: "qwen",
 		Install: "npm install -g @qwen-code/qwen-code",
 		Source:  "qwen --help, 0.15.10",
-		Doc: "It may edit files below its working directory (--approval-mode auto-edit) and cannot run shell commands, which " +
-			"would ask. A brief that begins with / is one of its commands, and @path in a brief is the file.",
+		Doc: "It may edit files below its working directory (--approval-mode auto-edit) and is offered no shell, since " +
+			"that would ask. A brief that begins with / is one of its commands, and @path in a brief is the file.",
 		Env: slices.Concat(node, []string{
 			"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY",
 			"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY", "QWEN_HOME",
