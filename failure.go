@@ -112,7 +112,7 @@ type Failure struct {
 func (f Failure) String() string { return fmt.Sprintf("%s: %s: %s", f.Delegate, f.Kind, f.Reason) }
 
 // MarshalJSON writes the entry as it stands in a failure_history: detail, status and nested where there are
-// any, reply also where an empty one was rejected, patch, restored and applied (null) where there is a change, the duration in whole
+// any, reply also where an empty one was rejected, patch (null where all was restored), restored and applied (null) where there is a change, the duration in whole
 // milliseconds as duration_ms.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	entry := struct {
@@ -123,18 +123,24 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		Detail     string    `json:"detail,omitempty"`
 		Status     int       `json:"status,omitempty"`
 		Reply      *string   `json:"reply,omitempty"`
-		Patch      *string   `json:"patch,omitempty"`
+		Patch      any       `json:"patch,omitempty"`
 		Restored   *[]string `json:"restored,omitempty"`
-		Applied    *nothing  `json:"applied,omitempty"`
+		Applied    any       `json:"applied,omitempty"`
 		Nested     []Failure `json:"nested,omitempty"`
 		DurationMS int64     `json:"duration_ms"`
 	}{f.Delegate, f.Index, f.Kind, f.Reason, f.Detail, f.Status, nil, nil, nil, nil, f.Nested, f.Duration.Milliseconds()}
 	if f.Change != nil {
-		patch, restored := valid(string(f.Change.Diff())), f.Change.Restored()
-		if restored == nil {
-			restored = []string{}
+		diff, restored := f.Change.Diff(), f.Change.Restored()
+		if len(diff) > 0 {
+			entry.Patch = valid(string(diff))
 		}
-		entry.Patch, entry.Restored, entry.Applied = &patch, &restored, &nothing{}
+		if len(diff)+len(restored) > 0 {
+			restored = append([]string{}, restored...)
+			entry.Restored, entry.Applied = &restored, nothing{}
+			if entry.Patch == nil {
+				entry.Patch = nothing{}
+			}
+		}
 	}
 	if f.Reply != "" || f.Kind == KindRejected {
 		entry.Reply = &f.Reply

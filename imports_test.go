@@ -61,7 +61,7 @@ var imports = []row{
 	{"agent", ". delegate/command process", "", "coding agents are commands whose flags and output are known"},
 
 	{"health", ". pattern", "github.com/failsafe-go/failsafe-go", "health watches delegates and knows no kind of them"},
-	{"engine", ". pattern process config diagnostic document document/library script/syntax script/check script/interp composite isolate agent health criteria criteria/* delegate/command delegate/failure delegate/httpcall delegate/openaichat delegate/anthropic delegate/modelapi", "github.com/bmatcuk/doublestar/v4",
+	{"engine", ". pattern process config diagnostic document document/library script/syntax script/check script/interp composite isolate agent health criteria criteria/* delegate/command delegate/failure delegate/httpcall delegate/openaichat delegate/anthropic delegate/modelapi", "",
 		"the engine binds all of them, and is used by cmd alone"},
 
 	{"cmd/firstgood/live", ".", "golang.org/x/term", "the view knows the words and nothing of the engine"},

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/firstgood/firstgood"
 	"github.com/firstgood/firstgood/config"
@@ -70,13 +67,14 @@ func (c *change) size() string {
 type patchRules struct {
 	protect  []string
 	nonempty bool
-	paths    []string
-	most     int // lines; 0: no bound
+	paths    []string      // as they are written; nil: any
+	under    isolate.Globs // the same
+	most     int           // lines; 0: no bound
 }
 
 // patchRulesOf reads the globs of an instance.
 func (e *Engine) patchRulesOf(in *config.Instance) (*patchRules, error) {
-	r := &patchRules{protect: isolate.DefaultProtect}
+	r := &patchRules{protect: isolate.DefaultProtect()}
 	var err error
 	if in.Config.Protect != nil {
 		if r.protect, err = e.globs(in.Config.Protect); err != nil {
@@ -86,6 +84,9 @@ func (e *Engine) patchRulesOf(in *config.Instance) (*patchRules, error) {
 	if p := in.Config.Patch; p != nil {
 		r.nonempty, r.most = p.NonEmpty, p.MaxLines
 		if r.paths, err = e.globs(p.Paths); err != nil {
+			return nil, err
+		}
+		if r.under, err = isolate.NewGlobs(r.paths); err != nil {
 			return nil, err
 		}
 	}
@@ -99,8 +100,8 @@ func (e *Engine) globs(texts []config.Text) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !doublestar.ValidatePattern(glob) {
-			return nil, config.Problems{{Pos: text.Pos(), Message: fmt.Sprintf("%q is no glob; write for example pkg/** or **/*_test.go", glob)}}
+		if _, err := isolate.NewGlobs([]string{glob}); err != nil {
+			return nil, config.Problems{{Pos: text.Pos(), Message: err.Error(), Err: err}}
 		}
 		globs = append(globs, glob)
 	}
@@ -118,7 +119,7 @@ func (r *patchRules) verdict(c *change) firstgood.Verdict {
 	p := c.now()
 	for _, f := range p.Files {
 		for _, name := range []string{f.Path, f.Old} {
-			if name != "" && len(r.paths) > 0 && !matches(r.paths, name) {
+			if name != "" && len(r.paths) > 0 && !r.under.Match(name) {
 				return firstgood.Verdict{Rejected: true, Reason: fmt.Sprintf("it changed %s, which is not under %s", name, strings.Join(r.paths, ", "))}
 			}
 		}
@@ -127,13 +128,6 @@ func (r *patchRules) verdict(c *change) firstgood.Verdict {
 		return firstgood.Verdict{Rejected: true, Reason: fmt.Sprintf("its change has %d lines, more than %d", lines, r.most)}
 	}
 	return firstgood.Verdict{}
-}
-
-func matches(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		ok, _ := doublestar.Match(glob, path.Clean(name))
-		return ok
-	})
 }
 
 // examiner has the tree in which the commands that weigh one reply run: the base with the reply's change, in which what is
@@ -159,7 +153,7 @@ func (x *examiner) dir(ctx context.Context) (string, error) {
 	if x.err != nil {
 		return "", fmt.Errorf("the change cannot be examined: %w", x.err)
 	}
-	return x.exam.Dir, nil
+	return x.exam.Dir(), nil
 }
 
 func (x *examiner) close(ctx context.Context) {
