@@ -41,16 +41,18 @@ const (
 	SourceUnknown   Source = "unknown"   // nobody said; the figures are a lower bound
 )
 
-// Usage is what a call has cost, in tokens.
+// Usage is what a call has cost, in tokens and, where the delegate says so, in money.
 type Usage struct {
 	InputTokens  int    `json:"input_tokens"`
 	OutputTokens int    `json:"output_tokens"`
 	Source       Source `json:"source"`
+	// Cost is in US dollars, as the delegate itself says; 0 where it says nothing. It is not added to what tokens cost.
+	Cost float64 `json:"-"`
 }
 
 // Add returns the sum of both, no better known than the worse known of the two.
 func (u Usage) Add(v Usage) Usage {
-	sum := Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, SourceMeasured}
+	sum := Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, SourceMeasured, u.Cost + v.Cost}
 	for _, source := range []Source{u.Source, v.Source} {
 		switch {
 		case source == SourceUnknown || source == "":

@@ -20,18 +20,18 @@ func TestUsageAdd(t *testing.T) {
 		{SourceMeasured, "", SourceUnknown},
 		{"", "", SourceUnknown},
 	} {
-		want := Usage{11, 22, c.want}
-		if got := (Usage{1, 2, c.a}).Add(Usage{10, 20, c.b}); got != want {
+		want := Usage{11, 22, c.want, 0.75}
+		if got := (Usage{1, 2, c.a, 0.5}).Add(Usage{10, 20, c.b, 0.25}); got != want {
 			t.Errorf("%q and %q: got %+v, want %+v", c.a, c.b, got, want)
 		}
-		if got := (Usage{1, 2, c.b}).Add(Usage{10, 20, c.a}); got != want {
+		if got := (Usage{1, 2, c.b, 0.5}).Add(Usage{10, 20, c.a, 0.25}); got != want {
 			t.Errorf("%q and %q: got %+v, want %+v", c.b, c.a, got, want)
 		}
 	}
 }
 
 func TestS46_TheTotalCountsLosersAndJudgesAndEachOnce(t *testing.T) {
-	measured := func(n int) Usage { return Usage{n, 10 * n, SourceMeasured} }
+	measured := func(n int) Usage { return Usage{InputTokens: n, OutputTokens: 10 * n, Source: SourceMeasured} }
 	calls := []Call{
 		{State: StateWon, Nested: true, Usage: measured(1000)}, // stands in the calls inside it
 		{State: StateWon, Usage: measured(1)},
@@ -42,7 +42,7 @@ func TestS46_TheTotalCountsLosersAndJudgesAndEachOnce(t *testing.T) {
 	if got := Total(calls); got != measured(15) {
 		t.Errorf("got %+v", got)
 	}
-	if got := Total(append(calls, Call{State: StateFailed})); got != (Usage{15, 150, SourceUnknown}) {
+	if got := Total(append(calls, Call{State: StateFailed})); got != (Usage{15, 150, SourceUnknown, 0}) {
 		t.Errorf("got %+v with a call that nobody has measured", got)
 	}
 	if got := Total(nil); got != (Usage{Source: SourceMeasured}) {

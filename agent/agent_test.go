@@ -108,8 +108,10 @@ func TestNew_Transcripts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if reply.Text != test.text || reply.Usage != test.usage {
-					t.Errorf("got %q, %+v, want %q, %+v", reply.Text, reply.Usage, test.text, test.usage)
+				used := test.usage
+				used.Cost = test.cost
+				if reply.Text != test.text || reply.Usage != used {
+					t.Errorf("got %q, %+v, want %q, %+v", reply.Text, reply.Usage, test.text, used)
 				}
 				return
 			}
@@ -135,8 +137,10 @@ func TestNew_ExitStatusIsAFailureWhateverWasSaid(t *testing.T) {
 			if e.Kind != firstgood.KindError || !strings.Contains(e.Reason, "exit status 3") || !strings.Contains(e.Reason, "the disk is full") {
 				t.Errorf("got %+v", *e)
 			}
-			if e.Used() != good.usage {
-				t.Errorf("used %+v, want %+v", e.Used(), good.usage)
+			used := good.usage
+			used.Cost = good.cost
+			if e.Used() != used {
+				t.Errorf("used %+v, want %+v", e.Used(), used)
 			}
 			c = fake(t, kind.Name, "", 3)
 			c.Env[errEnv] = "no such option"

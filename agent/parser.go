@@ -123,6 +123,9 @@ func (p *Parser) Result(whole bool) Result {
 func (p *Parser) End(whole bool) (firstgood.Reply, error) {
 	r := p.Result(whole)
 	reply := firstgood.Reply{Text: r.Text, Usage: r.Usage}
+	if r.Cost != nil {
+		reply.Usage.Cost = *r.Cost
+	}
 	if r.Error != nil {
 		return reply, r.Error
 	}

@@ -96,7 +96,10 @@ func spentf(format string, args ...any) error { return &spentError{fmt.Sprintf(f
 
 // costOf is what a call has cost in US dollars, as far as its price and usage are known.
 func costOf(c firstgood.Call, prices map[string]config.Price) float64 {
-	price := prices[c.Delegate]
+	price, priced := prices[c.Delegate]
+	if !priced {
+		return c.Usage.Cost // as the delegate says
+	}
 	return (float64(c.Usage.InputTokens)*price.Input + float64(c.Usage.OutputTokens)*price.Output) / 1e6
 }
 

@@ -131,7 +131,7 @@ func (r *Result) spent(c firstgood.Call) spent {
 	if s.Source == "" {
 		s.Source = firstgood.SourceUnknown
 	}
-	if _, priced := r.prices[c.Delegate]; priced {
+	if _, priced := r.prices[c.Delegate]; priced || c.Usage.Cost > 0 {
 		cost := costOf(c, r.prices)
 		s.Cost = &cost
 	}
