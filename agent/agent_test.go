@@ -109,7 +109,7 @@ func TestNew_Transcripts(t *testing.T) {
 					t.Fatal(err)
 				}
 				used := test.usage
-				used.Cost = test.cost
+				used.Cost = max(test.cost, 0) // -1 is none
 				if reply.Text != test.text || reply.Usage != used {
 					t.Errorf("got %q, %+v, want %q, %+v", reply.Text, reply.Usage, test.text, used)
 				}
@@ -138,7 +138,7 @@ func TestNew_ExitStatusIsAFailureWhateverWasSaid(t *testing.T) {
 				t.Errorf("got %+v", *e)
 			}
 			used := good.usage
-			used.Cost = good.cost
+			used.Cost = max(good.cost, 0)
 			if e.Used() != used {
 				t.Errorf("used %+v, want %+v", e.Used(), used)
 			}
