@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -104,7 +105,11 @@ func (c *checker) criteria(t *syntax.CriteriaTest, info *Condition) {
 
 // named finds the values that a sentence for the judge names.
 func (c *checker) named(x *syntax.Cond, info *Condition) {
-	for _, ref := range x.Refs {
+	refs := x.Refs
+	if x.Test != nil {
+		refs = words(x)
+	}
+	for _, ref := range refs {
 		v := c.find(ref.Name.Text)
 		if v == nil || !v.bound {
 			continue
@@ -116,6 +121,23 @@ func (c *checker) named(x *syntax.Cond, info *Condition) {
 		c.read(v, &ref.Name)
 		info.Named = append(info.Named, Named{name, ref})
 	}
+}
+
+// path is a name with keys behind it, as it stands in a sentence.
+var path = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z_][A-Za-z0-9_-]*)*`)
+
+// words finds what could be the name of a value in a condition that was read as something else than a sentence.
+func words(x *syntax.Cond) []*syntax.Ref {
+	var refs []*syntax.Ref
+	for _, found := range path.FindAllString(x.Text, -1) {
+		names := strings.Split(found, ".")
+		ref := &syntax.Ref{Pos: x.Pos, Name: syntax.Name{Pos: x.Pos, Text: names[0]}}
+		for _, key := range names[1:] {
+			ref.Path = append(ref.Path, syntax.Step{Pos: x.Pos, Key: key})
+		}
+		refs = append(refs, ref)
+	}
+	return refs
 }
 
 func nameOf(ref *syntax.Ref) string {

@@ -303,9 +303,11 @@ func (c *checker) callee(x *syntax.Call, site *Site) *Call {
 			c.errorf(x.Target.Pos, "%s holds a literal and no delegate; call a slot, an instance or a function", name)
 			break
 		}
-		c.read(v, &x.Target)
+		v.reads++
+		c.p.Slots[&x.Target] = c.slotOf(v)
 		info.Variable = c.p.Slots[&x.Target]
-		if !callable {
+		if !callable { // otherwise it may just take the name of what it calls
+			c.readBound(v, &x.Target)
 			site.Kind = SiteVariable
 		}
 	case !callable:

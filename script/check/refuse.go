@@ -9,6 +9,7 @@ var refusals = map[string]string{
 	"agent":    "an agent is defined in the file, not in the script; make it a delegate, and call that",
 	"gate":     "a gate waits for a person, and a run waits for nobody; end the script there, and start it again with the answer as an input",
 	"choice":   "a choice is left to a model; write if, elif and else with conditions",
+	"option":   "an option stands in a choice, which is left to a model; write if, elif and else with conditions",
 	"pipeline": "pipelines are not run; write let ys = for x in xs (or parallel for), and an if inside it",
 	"use":      "what a script depends on is declared in its document or in the file, not in the script; call it by its name there",
 	"input":    "inputs are declared by the document, under Parameters or Requires; read them by name",

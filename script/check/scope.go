@@ -165,6 +165,11 @@ func (c *checker) declare(s *scope, stmts []syntax.Stmt, shadowed []string) {
 					c.declareName(s, name, x.Const)
 				}
 			}
+			c.declareBranches(s, x.Value, shadowed)
+		case *syntax.Assign:
+			c.declareBranches(s, x.Value, shadowed)
+		case *syntax.Return:
+			c.declareBranches(s, x.Value, shadowed)
 		case *syntax.If:
 			for _, arm := range x.Arms {
 				c.declare(s, arm.Body, shadowed)
@@ -188,10 +193,18 @@ func (c *checker) declare(s *scope, stmts []syntax.Stmt, shadowed []string) {
 				c.declare(s, x.Body, with(shadowed, x.As))
 			case *syntax.DoBlock:
 				c.declare(s, x.Body, shadowed)
-			case *syntax.Parallel:
-				c.declare(s, x.Body, shadowed)
+			default:
+				c.declareBranches(s, x, shadowed)
 			}
 		}
+	}
+}
+
+// declareBranches finds the names that the branches of a parallel bind, which are seen after it, also where its value is
+// wanted.
+func (c *checker) declareBranches(s *scope, x syntax.Expr, shadowed []string) {
+	if parallel, ok := x.(*syntax.Parallel); ok {
+		c.declare(s, parallel.Body, shadowed)
 	}
 }
 
@@ -224,5 +237,5 @@ func at(pos syntax.Pos) string {
 	if pos.Line == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", in line %d", pos.Line)
+	return fmt.Sprintf(" in line %d", pos.Line)
 }

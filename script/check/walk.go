@@ -8,16 +8,13 @@ import (
 
 // body walks statements in order. It reports whether nothing after them can be reached.
 func (c *checker) body(stmts []syntax.Stmt) (ends bool) {
+	told := false
 	for i, stmt := range stmts {
-		if ends {
+		if _, isBlock := stmt.(*syntax.Block); ends && !told && !isBlock {
 			c.warnf(stmt.Place(), "nothing gets here: the statement in line %d always leaves", stmts[i-1].Place().Line)
-			ends = false // once is enough
-			for _, stmt := range stmts[i:] {
-				c.stmt(stmt)
-			}
-			return true
+			told = true
 		}
-		ends = c.stmt(stmt)
+		ends = c.stmt(stmt) || ends
 	}
 	return ends
 }

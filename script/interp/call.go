@@ -2,6 +2,7 @@ package interp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (c *compiler) call(x *syntax.Call) expr {
 	info := c.p.Calls[x]
 	if info != nil {
 		k.variable, k.slot, k.target = info.Variable, info.Slot, info.Target != nil
-		for i, arg := range x.Args {
+		for i, arg := range x.Args { // the checker has found a target that declares as many
 			k.inputs = append(k.inputs, c.input(info.Target.Inputs[i].Name, arg))
 		}
 	}
@@ -56,8 +57,8 @@ func (c *compiler) call(x *syntax.Call) expr {
 			k.inputs = append(k.inputs, c.input(name, in.Value))
 		}
 	}
-	if k.fallback != nil && !hasInput(k.inputs, "brief") {
-		k.inputs = append(k.inputs, input{"brief", constant(Value{}), -1})
+	if k.fallback != nil {
+		c.mayBeMissing(k, x)
 	}
 	return k.run
 }
@@ -70,13 +71,20 @@ func (c *compiler) input(name string, x syntax.Expr) input {
 	return in
 }
 
-func hasInput(inputs []input, name string) bool {
-	for _, in := range inputs {
-		if in.name == name {
-			return true
+// mayBeMissing lets the brief of a call that has another one to fall back on be missing, without a warning.
+func (c *compiler) mayBeMissing(k *callCode, x *syntax.Call) {
+	for _, in := range x.Inputs {
+		if ref, ok := in.Value.(*syntax.Ref); ok && in.Name.Text == "brief" && len(ref.Path) > 0 {
+			for i := range k.inputs {
+				if k.inputs[i].name == "brief" {
+					k.inputs[i].value = c.ref(ref, true)
+				}
+			}
 		}
 	}
-	return false
+	if !slices.ContainsFunc(k.inputs, func(in input) bool { return in.name == "brief" }) {
+		k.inputs = append(k.inputs, input{"brief", constant(Value{}), -1})
+	}
 }
 
 // word is the bare word or text that a control holds.

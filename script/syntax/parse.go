@@ -260,7 +260,8 @@ func (p *parser) statement(indent int) Stmt {
 		return p.value(indent, at)
 	}
 	next := p.peek()
-	if next.kind == sign && (next.text == "=" || next.text == "." || next.text == "[") && !slices.Contains(hard, p.tok.text) {
+	into := next.text == "=" || next.text == "." || next.text == "[" && next.off == p.tok.end // append [1] to xs goes into nothing
+	if next.kind == sign && into && !slices.Contains(hard, p.tok.text) {
 		return p.value(indent, at)
 	}
 	if what := refusedWord(p.tok.text, next); what != "" {
