@@ -210,6 +210,6 @@ func (b *Bound) Apply(ctx context.Context, r *Result, how, title string) (string
 	if !ok || c.now().Empty() {
 		return "", ErrNoChange
 	}
-	r.Applied, r.ApplyError = c.base.Apply(ctx, c.now(), isolate.How(how), isolate.ApplyOptions{Name: r.Outcome.Winner, Message: title})
+	r.Applied, r.ApplyError = c.base.Apply(ctx, c.now(), isolate.How(how), isolate.Options{Message: title})
 	return r.Applied, r.ApplyError
 }
