@@ -382,6 +382,7 @@ func (c *checker) declared(x *syntax.Call, info *Call, given []string, lines map
 		known[i] = p.Name
 		if IsControl(p.Name) && lines[p.Name] {
 			c.errorf(x.Pos, "%s is an input of %s, and says how to call in a call; rename the input", p.Name, t.Name)
+			continue
 		}
 		if !t.Open && !p.Optional && !contains(given, p.Name) {
 			c.errorf(x.Pos, "%s needs the input %s; add a line %s: …", t.Name, p.Name, p.Name)

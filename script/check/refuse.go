@@ -4,17 +4,17 @@ import "github.com/firstgood/firstgood/script/syntax"
 
 // refusals say what to write instead of what firstgood reads and does not run.
 var refusals = map[string]string{
-	"session":  "a session is a model's own; make what it is to do a function or a delegate, and call that",
-	"resume":   "a session that goes on keeps a memory, and firstgood keeps none; call the delegate with what it is to know",
-	"agent":    "an agent is defined in the file, not in the script; make it a delegate, and call that",
-	"gate":     "a gate waits for a person, and a run waits for nobody; end the script there, and start it again with the answer as an input",
-	"choice":   "a choice is left to a model; write if, elif and else with conditions",
-	"option":   "an option stands in a choice, which is left to a model; write if, elif and else with conditions",
-	"pipeline": "pipelines are not run; write let ys = for x in xs (or parallel for), and an if inside it",
-	"use":      "what a script depends on is declared in its document or in the file, not in the script; call it by its name there",
-	"input":    "inputs are declared by the document, under Parameters or Requires; read them by name",
-	"output":   "what comes out is what the script returns; write return",
-	"for each": "a loop over what a model makes up is not run; have a delegate return the list, and write for",
+	"session":  "firstgood runs no sessions; make what it is to do a function or a delegate, and call that",
+	"resume":   "firstgood resumes no sessions, since it keeps no memory of them; call a delegate with what it is to know",
+	"agent":    "firstgood defines no agents in a script; make it a delegate of the file, and call that",
+	"gate":     "firstgood waits for no gates; end the script there, and start it again with the answer as an input",
+	"choice":   "firstgood leaves no choice to a model; write if, elif and else with conditions",
+	"option":   "firstgood leaves no choice to a model, and an option stands in one; write if, elif and else with conditions",
+	"pipeline": "firstgood runs no pipelines; write let ys = for x in xs (or parallel for), with an if to leave some out",
+	"use":      "firstgood takes no use from a script; what it depends on is found by its name in a call",
+	"import":   "firstgood takes no import from a script; what it depends on is found by its name in a call",
+	"input":    "firstgood takes no input from a script; declare it in the document, under Parameters or Requires, and read it by its name",
+	"output":   "firstgood takes no output from a script; return the value",
 }
 
 func (c *checker) refuse(pos syntax.Pos, what string) {

@@ -157,7 +157,7 @@ func (c *checker) assign(target *syntax.Ref, literal bool, how string) {
 	if !v.mutable() {
 		switch v.kind {
 		case kindConst:
-			c.errorf(name.Pos, "%s is a const and cannot be %s; bind it with let%s", name.Text, how, at(v.pos))
+			c.errorf(name.Pos, "%s is a const and cannot be %s; make it a let%s", name.Text, how, at(v.pos))
 		case kindInput:
 			c.errorf(name.Pos, "%s is an input and cannot be %s; copy it first: let %s = %s", name.Text, how, name.Text, name.Text)
 		default:
