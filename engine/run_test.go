@@ -112,8 +112,8 @@ func TestResult_EveryFieldIsThere(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 15 {
-		t.Errorf("got %d fields, want 15: %s", len(got), data)
+	if len(got) != 18 {
+		t.Errorf("got %d fields, want 18: %s", len(got), data)
 	}
 	for _, list := range []string{"winner_path", "failure_history", "calls"} {
 		if _, ok := got[list].([]any); !ok {
