@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,4 +156,65 @@ func TestFanOutWants(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// What has succeeded but was not looked at when as many as were wanted had is not part of the result.
+func TestFanOutWantsNoMore(t *testing.T) {
+	delegates := make([]firstgood.Delegate[string], 5)
+	for i := range delegates {
+		delegates[i] = firstgood.Func("a", func(context.Context, firstgood.Brief) (string, error) { return "a", nil })
+	}
+	discarded := make(chan string, len(delegates))
+	fan, err := NewFanOut(Config[string]{Want: 2, Delegates: delegates, Discard: func(reply string) { discarded <- reply }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := fan.Run(t.Context(), firstgood.Text("x"))
+	got := strings.Join(out.Result, "")
+	if err != nil || got != "aa" || out.Attempts != 2 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if err := fan.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(discarded) != 3 {
+		t.Errorf("%d were discarded", len(discarded))
+	}
+}
+
+// The contexts of a fan-out's replies live until they are closed, also when it ended because all were good.
+func TestFanOutKeepsItsContexts(t *testing.T) {
+	for _, want := range []int{0, 1} {
+		var release [2]func()
+		var ctxs [2]context.Context
+		delegates := make([]firstgood.Delegate[int], len(ctxs))
+		for i := range delegates {
+			delegates[i] = firstgood.Func("a", func(ctx context.Context, _ firstgood.Brief) (int, error) {
+				ctxs[i] = ctx
+				return i, nil
+			})
+		}
+		fan, err := NewFanOut(Config[int]{Want: want, MaxParallel: 1, Delegates: delegates, Hold: func(i int, r func()) bool {
+			release[i] = r
+			return true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fan.Run(t.Context(), firstgood.Text("x")); err != nil {
+			t.Fatal(err)
+		}
+		for i, ctx := range ctxs {
+			if ctx == nil { // not started
+				continue
+			}
+			if ctx.Err() != nil {
+				t.Errorf("want %d: the context of reply %d has ended: %v", want, i, context.Cause(ctx))
+			}
+			release[i]()
+			if ctx.Err() == nil {
+				t.Errorf("want %d: the context of reply %d goes on", want, i)
+			}
+		}
+	}
 }

@@ -168,7 +168,11 @@ func (r *run[R]) Cancel(i, winner int) {
 	if winner >= 0 && r.lost == nil {
 		r.lost = &firstgood.LostError{Winner: r.in.slots[winner].name()}
 	}
-	if a := r.attempts[i]; a.cancel != nil {
+	a := r.attempts[i]
+	r.mu.Lock()
+	over := a.stage == consumed // part of a fan-out's result, perhaps, whose context lives on
+	r.mu.Unlock()
+	if a.cancel != nil && !over {
 		a.cancel(r.lost)
 	}
 }
@@ -285,7 +289,7 @@ func (r *run[R]) close(d Decision, err error) {
 		case !a.accepted:
 			a.disarm()
 			call.State, call.Duration = firstgood.StateCancelled, r.now-call.Started
-		case a.i == d.Winner || all:
+		case a.i == d.Winner || all && a.stage == consumed: // one that came after as many as were wanted is not
 			call.State, a.kept = firstgood.StateWon, true
 		default:
 			call.State = firstgood.StateLost
