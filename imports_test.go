@@ -78,6 +78,7 @@ var forTests = []string{
 	"go.yaml.in/yaml/v3",                 // an independent look at files
 	"github.com/failsafe-go/failsafe-go", // benchmarks compare with it
 	"golang.org/x/sync",                  // the same
+	"go.starlark.net",                    // benchmarks compare with it
 }
 
 // TestImports holds the table, for every file of the module and every system.
