@@ -26,7 +26,6 @@ type token struct {
 	end   int    // where it ends
 	text  string // as it is written; of a newline ""
 	fault string
-	at    int // where the fault is, if not at off
 }
 
 // source is the text with what is needed to say where something is in it.
