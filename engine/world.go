@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -235,6 +236,11 @@ func (w *World) instance(di *document.Instance, doc *document.Document, name str
 	for _, v := range di.Config {
 		set = append(set, config.Setting{Origin: v.Pos.String(), Key: v.Key, Value: string(v.JSON)})
 	}
+	for name, value := range w.nativeDefaults(of, p) {
+		if !slices.ContainsFunc(set, func(s config.Setting) bool { return s.Key == name }) {
+			set = append(set, config.Setting{Origin: of.Pos.String(), Key: name, Value: string(value)})
+		}
+	}
 	in, more := config.Compose(p, name, di.Pos, slots, set, config.Kinds(), w.Extras()...)
 	w.instances[key] = in
 	return in, append(problems, more...)
@@ -427,8 +433,28 @@ func (w *World) Instance(file *config.File, doc *document.Document, with []confi
 	if problems.Failed() {
 		return nil, problems
 	}
+	for name, value := range w.nativeDefaults(doc, p) {
+		var text string
+		if json.Unmarshal(value, &text) == nil && !slices.ContainsFunc(set, func(s config.Setting) bool { return s.Key == name }) {
+			set = append(set, config.Setting{Origin: doc.Pos.String(), Key: name, Value: strings.ReplaceAll(text, "${", "$${")})
+		}
+	}
 	in, more := file.Make(doc.Name, p, locals, with, set)
 	return in, append(problems, more...)
+}
+
+// nativeDefaults are the defaults that a document whose steps run natively gives to settings of the native pattern.
+func (w *World) nativeDefaults(doc *document.Document, p config.Pattern) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	if w.Native(doc) == "" {
+		return values
+	}
+	for _, key := range p.Keys() {
+		if value := doc.Default(key.Name); !isBlank(value) {
+			values[key.Name] = value
+		}
+	}
+	return values
 }
 
 // Native returns the pattern that firstgood runs in place of the document's text; "" where the text is run.
