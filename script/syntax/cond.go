@@ -1,180 +1,199 @@
 package syntax
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/firstgood/firstgood/diagnostic"
 )
 
-// ParseCondition reads a condition that stands alone, without the colon behind it; see [Cond]. The cond is nil where there
-// is none.
+// ParseCondition reads a condition that stands alone, without the colon behind it; see [Cond]. At is the place of its first
+// character. An empty condition is an error, and nil.
 func ParseCondition(text string, at Pos) (*Cond, diagnostic.Problems) {
-	p := newParser(newSource(text, at), 0, len(text))
-	c := p.cond(0, len(text), "if")
-	return c, p.finish()
-}
-
-// condition reads a condition up to the colon that ends its header, and the end of that line. The word before it is in
-// sight. It returns nil where there is none, and has reported it.
-func (p *parser) condition(word string) *Cond {
-	from, to, ok := p.raw(p.tok.end)
-	if !ok {
-		p.skipLine()
-		return nil
+	s := newSource(text, at)
+	p := newParser(lexer{source: s, limit: len(s.text)})
+	from, to := trim(s.text, 0, len(s.text))
+	if from == to {
+		p.errorf(from, "got no condition, want one")
+		return nil, s.told()
 	}
-	return p.cond(from, to, word)
+	c := p.cond(from, to, "condition")
+	if s.bad && c.Text == "" {
+		return nil, s.told()
+	}
+	return c, s.told()
 }
 
-// raw finds the text from an offset up to the colon that ends a header, and goes on behind the colon. Between marks
-// of three stars it may have several lines.
-func (p *parser) raw(off int) (from, to int, ok bool) {
-	text := p.lexer.source.text
-	from = off
-	for from < p.limit && (text[from] == ' ' || text[from] == '\t') {
+func trim(s string, from, to int) (int, int) {
+	blank := func(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+	for from < to && blank(s[from]) {
 		from++
 	}
-	i := from
-	for _, mark := range []string{"***", "**"} {
-		if !strings.HasPrefix(text[from:p.limit], mark) {
-			continue
-		}
-		closed := strings.Index(text[from+len(mark):p.limit], mark)
-		line := strings.IndexByte(text[from+len(mark):p.limit], '\n')
-		if closed < 0 || mark == "**" && line >= 0 && line < closed {
-			p.errorf(from, "the condition is not closed; put %s behind it", mark)
-			return 0, 0, false
-		}
-		i = from + len(mark) + closed + len(mark)
-		break
-	}
-	for ; i < p.limit && text[i] != '\n'; i++ {
-		switch text[i] {
-		case '"':
-			if closed := strings.IndexAny(text[i+1:p.limit], "\"\n"); closed >= 0 && text[i+1+closed] == '"' {
-				i += closed + 1
-			}
-		case ':':
-			rest := i + 1
-			for rest < p.limit && strings.IndexByte(" \t\r", text[rest]) >= 0 {
-				rest++
-			}
-			if rest < p.limit && text[rest] != '\n' && text[rest] != '#' {
-				continue
-			}
-			p.lexer.off, p.lexer.fresh = i+1, false
-			p.tok = token{kind: sign, off: i, end: i + 1, text: ":"}
-			p.advance()
-			return from, i, true
-		}
-	}
-	p.errorf(max(min(i, p.limit)-1, from-1, 0), "the header does not end in a :, or something stands behind it on its line")
-	p.lexer.off, p.lexer.fresh = min(i, p.limit), false
-	p.tok = token{kind: newline, off: i, end: i}
-	p.advance()
-	return 0, 0, false
-}
-
-// cond reads the condition between two places.
-func (p *parser) cond(from, to int, word string) *Cond {
-	text := p.lexer.source.text
-	for from < to && strings.IndexByte(" \t\r\n", text[from]) >= 0 {
-		from++
-	}
-	for from < to && strings.IndexByte(" \t\r\n", text[to-1]) >= 0 {
+	for from < to && blank(s[to-1]) {
 		to--
 	}
+	return from, to
+}
+
+// cond reads the condition between two places, with its marks. There is at least one character.
+func (p *parser) cond(from, to int, keyword string) *Cond {
 	c := &Cond{Pos: p.pos(from)}
-	for _, mark := range []string{"***", "**"} {
-		if to-from >= 2*len(mark) && strings.HasPrefix(text[from:to], mark) && strings.HasSuffix(text[from:to], mark) {
-			c.Marks = mark
-			from, to = from+len(mark), to-len(mark)
-			break
+	if marked, ok := marksEnd(p.text[:to], from); ok && marked == to {
+		c.Marks = "**"
+		if strings.HasPrefix(p.text[from:], "***") {
+			c.Marks = "***"
+		}
+		open := from
+		from, to = trim(p.text, from+len(c.Marks), to-len(c.Marks))
+		if from == to {
+			p.fail(open, "got no condition between the marks, want one behind %s", keyword)
+			return c
 		}
 	}
-	for from < to && strings.IndexByte(" \t\r\n", text[from]) >= 0 {
-		from++
-	}
-	c.Text = strings.Join(strings.Fields(text[from:to]), " ")
-	if c.Text == "" {
-		p.errorf(max(from-1, 0), "the condition is empty; write %s CONDITION:", word)
-		return nil
-	}
-	for i := from; i < to; i++ {
-		if b := text[i]; b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7F {
-			p.errorf(i, "the condition holds the control character U+%04X; remove it", b)
-			return nil
-		}
-	}
-	if test := p.test(from, to); test != nil {
-		c.Test = test
+	if c.Text = plain(p.text[from:to]); c.Text == "****" {
+		p.fail(from, "got no condition between the marks, want one behind %s", keyword)
+		c.Text = ""
 		return c
 	}
+	if strings.Contains(c.Text, "\n") {
+		c.lines = strings.Split(c.Text, "\n")
+		c.Text = strings.Join(c.lines, " ")
+	}
+
+	silent := *p.source
+	silent.problems, silent.leftOver, silent.bad = nil, 0, false
+	sub := newParser(lexer{source: &silent, off: from, limit: to, inText: true})
+	sub.quiet = true
+	sub.advance()
+	if t := sub.anyOf(); t != nil && !sub.bad && sub.tok.kind == end {
+		c.Test = t
+		p.problems = append(p.problems, silent.problems...) // of texts in quotes
+		p.source.bad = p.source.bad || silent.bad
+	}
 	c.Refs = p.named(from, to)
+	switch {
+	case sub.exceeded:
+		p.errorf(from, "the condition is nested deeper than %d; give parts of it a name", MaxNesting)
+	case c.Test == nil && c.Marks == "" && looksCompared(p.text[from:to]):
+		p.report(diagnostic.SeverityWarning, from, "this is no comparison of two values, so that a judge decides it; write it between ** if that is meant")
+	}
 	return c
 }
 
-// path is a name with keys behind it, as it stands in a sentence.
-var path = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z_][A-Za-z0-9_-]*)*`)
+// plain is the text of a condition as it is kept: lines without text are left out, and white space outside of quotes is
+// one space.
+func plain(s string) string {
+	var b strings.Builder
+	space := ""
+	for i := 0; i < len(s); {
+		kind, next := readUnit(s, i)
+		if kind == unitNote || kind == unitQuoted && s[i] == '*' {
+			kind, next = unitText, i+1
+		}
+		switch kind {
+		case unitEnd:
+			space = "\n"
+		case unitSpace:
+			if space == "" {
+				space = " "
+			}
+		default:
+			b.WriteString(space)
+			b.WriteString(s[i:next])
+			space = ""
+		}
+		i = next
+	}
+	return b.String()
+}
 
-// named finds what could be the name of a value in a sentence.
+// looksCompared reports whether a sign of comparison stands in a sentence.
+func looksCompared(s string) bool {
+	for _, w := range strings.Fields(s) {
+		switch w {
+		case "=", "==", "!=", "<", "<=", ">", ">=", "&&", "||":
+			return true
+		}
+	}
+	return false
+}
+
+// named finds what could be the name of a value in a sentence: each path of names that is not in quotes.
 func (p *parser) named(from, to int) []*Ref {
 	var refs []*Ref
-	for _, found := range path.FindAllStringIndex(p.lexer.source.text[from:to], -1) {
-		at := p.pos(from + found[0])
-		names := strings.Split(p.lexer.source.text[from+found[0]:from+found[1]], ".")
-		ref := &Ref{Pos: at, Name: Name{at, strings.TrimRight(names[0], "-")}}
-		for _, key := range names[1:] {
-			ref.Path = append(ref.Path, Step{Pos: at, Key: key})
+	for i := from; i < to; {
+		switch c := p.text[i]; {
+		case c == '"':
+			end, closed := quoteEnd(p.text[:to], i)
+			if !closed {
+				end = i + 1
+			}
+			i = end
+		case isLetter(c):
+			n := pathLength(p.text[i:to])
+			if i == from || !glued(p.text[i-1]) {
+				path := strings.TrimRight(p.text[i:i+n], "-")
+				refs = append(refs, p.path(i, path))
+			}
+			i += n
+		default:
+			i++
 		}
-		refs = append(refs, ref)
 	}
 	return refs
 }
 
-// test reads a condition that is decided without discretion, and nil for any other. Nothing is reported.
-func (p *parser) test(from, to int) Test {
-	sub := newParser(p.source, from, to)
-	sub.fresh = false
-	sub.depth = p.depth
-	sub.advance()
-	t := sub.anyOf()
-	sub.breaks()
-	if t == nil || sub.tok.kind != end || len(sub.problems) > 0 {
-		return nil
-	}
-	return t
+// glued reports whether a name cannot begin behind c.
+func glued(c byte) bool {
+	return c == '\'' || c == '.' || isWord(c) || c >= 0x80
 }
 
 func (p *parser) anyOf() Test {
 	x := p.allOf()
-	for x != nil && p.take("or") {
+	for n := 1; x != nil; n++ {
+		off := p.tok.off
+		if !p.take("or") {
+			break
+		}
+		at := p.pos(off)
 		y := p.allOf()
-		if y == nil {
+		if y == nil || p.crowded(n) {
 			return nil
 		}
-		x = joinTests(x, y, "or", p)
+		x = joinTests(x, y, "or", at)
 	}
 	return x
 }
 
 func (p *parser) allOf() Test {
 	x := p.oneTest()
-	for x != nil && p.take("and") {
+	for n := 1; x != nil; n++ {
+		off := p.tok.off
+		if !p.take("and") {
+			break
+		}
+		at := p.pos(off)
 		y := p.oneTest()
-		if y == nil {
+		if y == nil || p.crowded(n) {
 			return nil
 		}
-		x = joinTests(x, y, "and", p)
+		x = joinTests(x, y, "and", at)
 	}
 	return x
 }
 
+func (p *parser) crowded(n int) bool {
+	if n >= MaxNesting {
+		p.tooDeep()
+	}
+	return p.bad
+}
+
 // joinTests joins two tests. Two that are expressions stay one.
-func joinTests(x, y Test, op string, p *parser) Test {
+func joinTests(x, y Test, op string, at Pos) Test {
 	if a, ok := x.(*ExprTest); ok {
 		if b, ok := y.(*ExprTest); ok {
-			return &ExprTest{&Binary{Pos: a.X.Place(), Op: op, X: a.X, Y: b.X}}
+			return &ExprTest{&Binary{Pos: at, Op: op, X: a.X, Y: b.X}}
 		}
 	}
 	if op == "or" {
@@ -184,13 +203,13 @@ func joinTests(x, y Test, op string, p *parser) Test {
 }
 
 func (p *parser) oneTest() Test {
-	p.breaks()
 	if p.depth++; p.depth > MaxNesting {
 		p.depth--
+		p.tooDeep()
 		return nil
 	}
 	defer func() { p.depth-- }()
-	if p.is("not") && p.tok.kind == word {
+	if p.is("not") {
 		at := p.pos(p.tok.off)
 		p.advance()
 		x := p.oneTest()
@@ -208,13 +227,14 @@ func (p *parser) oneTest() Test {
 		if x := p.anyOf(); x != nil && p.take(")") && !p.comparing() {
 			return x
 		}
+		exceeded := p.exceeded
 		*p = before
+		p.exceeded = exceeded
 	}
 	x := p.comparison()
-	if x == nil || len(p.problems) > 0 {
+	if x == nil || p.bad {
 		return nil
 	}
-	p.breaks()
 	ref, ok := x.(*Ref)
 	if !ok || p.tok.kind != word || p.is("and") || p.is("or") {
 		return &ExprTest{x}
@@ -222,25 +242,14 @@ func (p *parser) oneTest() Test {
 	return p.sentence(ref)
 }
 
-func (p *parser) comparing() bool {
-	return p.tok.kind == sign && strings.Contains("== != < <= > >=", p.tok.text)
-}
-
-// sentence reads what a condition says of a value, in one of the known forms.
+// sentence reads what a condition says of a value, in one of the known forms: nil for any other.
 func (p *parser) sentence(ref *Ref) Test {
 	verb := p.tok.text
 	p.advance()
-	p.breaks()
 	switch verb {
 	case "is":
-		not := p.take("not")
-		switch p.tok.text {
-		case "present", "absent", "empty", "null", "true", "false":
-			t := &IsTest{X: ref, Not: not, Word: p.tok.text}
-			if p.tok.kind != word {
-				return nil
-			}
-			p.advance()
+		t := &IsTest{X: ref, Not: p.take("not"), Word: p.tok.text}
+		if p.takeAny("present", "absent", "empty", "null", "true", "false") {
 			return t
 		}
 	case "meets":
@@ -250,7 +259,7 @@ func (p *parser) sentence(ref *Ref) Test {
 			}
 		}
 	case "accepts", "certifies":
-		if rest, ok := p.rest(); ok {
+		if rest, ok := p.accepted(); ok {
 			return &VerdictTest{V: ref, Form: verb, Rest: rest}
 		}
 	case "accepted":
@@ -260,43 +269,75 @@ func (p *parser) sentence(ref *Ref) Test {
 			return &VerdictTest{V: ref, Form: "proceeds"}
 		}
 	case "says":
-		if p.tok.kind != word {
-			return nil
-		}
-		said := p.tok.text
-		before := *p
-		if x := p.ref(); x != nil && p.take("is") {
-			p.take("a")
-			switch {
-			case p.is("failure"), p.is("acceptable"):
-				t := &CriteriaTest{K: ref, X: x, Word: p.tok.text}
-				p.advance()
-				return t
-			}
-			return nil
-		}
-		*p = before
-		p.advance()
-		return &VerdictTest{V: ref, Form: "says", Word: said}
+		return p.said(ref)
 	}
 	return nil
 }
 
-// rest reads the words that follow, up to an and, an or, or the end: at least one.
-func (p *parser) rest() (string, bool) {
-	var words []string
-	for p.tok.kind == word && !p.is("and") && !p.is("or") {
-		words = append(words, p.tok.text)
+func (p *parser) takeAny(words ...string) bool {
+	return p.tok.kind == word && slices.Contains(words, p.tok.text) && p.take(p.tok.text)
+}
+
+// said reads what follows says: a word, or X is a failure, or X is acceptable.
+func (p *parser) said(ref *Ref) Test {
+	t := p.tok
+	if t.kind == quoted && len(t.value.Parts) == 1 && t.value.Parts[0].Ref == nil {
 		p.advance()
-		for p.is(".") {
+		return &VerdictTest{V: ref, Form: "says", Word: t.value.Parts[0].Text}
+	}
+	if t.kind != word || reserved[t.text] {
+		return nil
+	}
+	x := p.ref()
+	switch {
+	case x == nil:
+		return nil
+	case p.take("is"):
+		c := &CriteriaTest{K: ref, X: x, Word: "failure"}
+		if p.take("a") {
+			if p.take("failure") {
+				return c
+			}
+			return nil
+		}
+		if c.Word = "acceptable"; p.take("acceptable") {
+			return c
+		}
+		return nil
+	case len(x.Path) > 0:
+		return nil
+	}
+	return &VerdictTest{V: ref, Form: "says", Word: t.text}
+}
+
+// articles may stand before what a verdict accepts.
+var articles = []string{"the", "a", "an", "this", "that", "its"}
+
+// turns are words that make something else of "V accepts …".
+var turns = []string{"no", "not", "none", "nothing", "neither", "nobody", "never", "hardly", "barely", "only", "if", "unless", "when", "but", "except",
+	"without", "some", "part", "parts", "half", "almost", "that", "is", "too", "either"}
+
+// accepted reads what a verdict accepts or certifies, up to an and, an or, or the end: a name; or an article and one or
+// two words. More than that may say something else, and is left to a judge.
+func (p *parser) accepted() (string, bool) {
+	var words []string
+	article := false
+	for p.tok.kind == word && !p.is("and") && !p.is("or") {
+		text, off := p.tok.text, p.tok.off
+		switch {
+		case len(words) == 0 && slices.Contains(articles, text):
+			article = true
 			p.advance()
-			if p.tok.kind != word {
+		case reserved[text], slices.Contains(turns, text), strings.HasSuffix(text, "ly"):
+			return "", false
+		default:
+			if p.ref() == nil {
 				return "", false
 			}
-			words[len(words)-1] += "." + p.tok.text
-			p.advance()
+			text = p.text[off:p.last]
 		}
-		p.breaks()
+		words = append(words, text)
 	}
-	return strings.Join(words, " "), len(words) > 0
+	n := len(words)
+	return strings.Join(words, " "), !article && n == 1 || article && (n == 2 || n == 3)
 }

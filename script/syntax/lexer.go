@@ -1,8 +1,8 @@
 package syntax
 
 import (
-	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -11,89 +11,33 @@ type kind uint8
 
 const (
 	end     kind = iota // of the text
-	newline             // of a line that holds something
+	newline             // the end of a line that holds something
 	word                // an identifier or keyword
 	number
 	quoted // a text in quotes
-	sign   // punctuation
-	broken // what is no token; fault says why
+	sign   // punctuation, or a character that means nothing
 )
 
 // token is a piece of the source.
 type token struct {
-	kind  kind
-	off   int    // where it begins
-	end   int    // where it ends
-	text  string // as it is written; of a newline ""
-	fault string
+	kind     kind
+	off, end int
+	text     string  // as it is written; of a newline ""
+	value    *String // of a text in quotes
+	first    bool    // it is the first of its line
 }
 
-// source is the text with what is needed to say where something is in it.
-type source struct {
-	text  string
-	lines []int // where each line begins
-	at    Pos   // of the first character
-	wide  []bool
-
-	near, column int // an offset in a wide line, and its column: others are counted from there
-}
-
-func newSource(text string, at Pos) *source {
-	s := &source{text: text, at: at, lines: []int{0}}
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
-	s.wide = make([]bool, len(s.lines))
-	for i := range s.lines {
-		s.wide[i] = strings.IndexFunc(s.line(i), func(r rune) bool { return r >= utf8.RuneSelf }) >= 0
-	}
-	return s
-}
-
-// line is the line of that index, without its end.
-func (s *source) line(i int) string {
-	to := len(s.text)
-	if i+1 < len(s.lines) {
-		to = s.lines[i+1] - 1
-	}
-	return strings.TrimSuffix(s.text[s.lines[i]:to], "\r")
-}
-
-// index is that of the line in which off stands.
-func (s *source) index(off int) int { return sort.SearchInts(s.lines, off+1) - 1 }
-
-func (s *source) pos(off int) Pos {
-	i := s.index(off)
-	column := off - s.lines[i]
-	if s.wide[i] {
-		from, before := s.lines[i], 0
-		if from <= s.near && s.near <= off {
-			from, before = s.near, s.column
-		}
-		column = before + utf8.RuneCountInString(s.text[from:off])
-		s.near, s.column = off, column
-	}
-	return Pos{File: s.at.File, Line: s.at.Line + i, Column: s.at.Column + column}
-}
-
-// indent is how many spaces the line of off begins with.
-func (s *source) indent(off int) int {
-	start := s.lines[s.index(off)]
-	n := 0
-	for start+n < len(s.text) && s.text[start+n] == ' ' {
-		n++
-	}
-	return n
-}
-
-// lexer reads tokens one after another, up to a limit.
+// lexer reads tokens one after another.
 type lexer struct {
 	*source
 	off, limit int
 	fresh      bool // nothing of this line has been read
-	comments   *[]Comment
+	inText     bool // it reads a condition: lines do not end, and there are no comments
+	indent     int  // of the line
+	tabbed     bool // there are tabs in its indentation, which is reported
+	passed     bool // a blank line has been passed since the line before
+	comments   []Comment
+	blank      []int
 }
 
 func isLetter(c byte) bool {
@@ -104,150 +48,239 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }
 
-// next returns the next token. Blank lines and comments are passed over; comments are kept.
+// next returns the next token. Blank lines are passed over and comments kept.
 func (l *lexer) next() token {
-	for l.off < l.limit {
-		c := l.text[l.off]
-		switch {
-		case c == ' ' || c == '\r':
-			l.off++
-			continue
-		case c == '\t' && !l.fresh:
-			l.off++
-			continue
-		case c == '#':
-			l.comment()
-			continue
-		case c == '\n':
-			at := l.off
-			l.off++
-			if l.fresh {
-				continue
-			}
-			l.fresh = true
-			return token{kind: newline, off: at, end: at + 1}
+	if l.fresh && !l.inText {
+		if !l.start() {
+			l.indent = -1
+			return token{kind: end, off: l.limit, end: l.limit, first: true}
 		}
 		l.fresh = false
-		return l.token(c)
+		return l.token(true)
 	}
-	if !l.fresh {
-		l.fresh = true
-		return token{kind: newline, off: l.limit, end: l.limit}
+	for ; l.off < l.limit; l.off++ {
+		switch c := l.text[l.off]; {
+		case c == ' ' || c == '\t' || c == '\n' && l.inText:
+			continue
+		case c == '#' && !l.inText:
+			l.comment(false)
+			l.off--
+			continue
+		case c == '\n':
+			t := token{kind: newline, off: l.off, end: l.off}
+			l.off++
+			l.fresh = true
+			return t
+		}
+		return l.token(false)
 	}
-	return token{kind: end, off: l.limit, end: l.limit}
+	if l.inText {
+		return token{kind: end, off: l.limit, end: l.limit}
+	}
+	l.fresh = true
+	return token{kind: newline, off: l.limit, end: l.limit}
 }
 
-func (l *lexer) comment() {
-	at := l.off
-	to := strings.IndexByte(l.text[at:l.limit], '\n')
-	if to < 0 {
-		to = l.limit
-	} else {
-		to += at
+// start finds the next line that holds a token, and its indentation. There is none at the end of the text.
+func (l *lexer) start() bool {
+	for l.off < l.limit {
+		from := l.off
+		for l.off < l.limit && (l.text[l.off] == ' ' || l.text[l.off] == '\t') {
+			l.off++
+		}
+		if l.off == l.limit {
+			return false
+		}
+		if l.text[l.off] == '\n' {
+			l.off++
+			l.passed = true
+			continue
+		}
+		if l.passed {
+			l.passed = false
+			l.blank = append(l.blank, l.at.Line+l.source.index(l.off))
+		}
+		if l.text[l.off] == '#' {
+			l.comment(true)
+			l.off = min(l.off+1, l.limit)
+			continue
+		}
+		indent := l.text[from:l.off]
+		l.indent, l.tabbed = width(indent), false
+		if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
+			l.tabbed = true
+			l.errorf(from+tab, "got a tab in the indentation, want spaces")
+		}
+		return true
 	}
-	if l.comments != nil {
-		text := strings.TrimRight(l.text[at+1:to], " \t\r")
-		*l.comments = append(*l.comments, Comment{Pos: l.pos(at), Text: text, Own: l.fresh})
-	}
-	l.off = to
+	return false
 }
 
-func (l *lexer) token(c byte) token {
+func (l *lexer) comment(own bool) {
 	at := l.off
-	t := token{off: at}
+	l.off = min(lineEnd(l.text, at), l.limit)
+	l.comments = append(l.comments, Comment{Pos: l.pos(at), Text: strings.TrimRight(l.text[at+1:l.off], " \t"), Own: own})
+}
+
+func (l *lexer) token(first bool) token {
+	at, c := l.off, l.text[l.off]
+	t := token{off: at, first: first, kind: sign}
 	switch {
 	case isLetter(c):
+		t.kind = word
 		for l.off < l.limit && isWord(l.text[l.off]) {
 			l.off++
 		}
-		t.kind = word
 	case isDigit(c) || c == '-' && at+1 < l.limit && isDigit(l.text[at+1]):
-		l.digits()
 		t.kind = number
+		l.digits()
 	case c == '"':
-		return l.quote()
-	case c == '\t':
-		for l.off < l.limit && (l.text[l.off] == '\t' || l.text[l.off] == ' ') {
-			l.off++
-		}
-		t.kind, t.fault = broken, "a tab indents this line; blocks are indented with spaces alone"
-	case at+1 < l.limit && strings.Contains("== != <= >=", l.text[at:at+2]) && l.text[at+1] == '=':
+		t.kind = quoted
+		t.value = l.quote()
+	case at+1 < l.limit && l.text[at+1] == '=' && strings.IndexByte("=!<>", c) >= 0:
 		l.off += 2
-		t.kind = sign
-	case strings.IndexByte("{}[](),:.=<>|*", c) >= 0:
+	case c < utf8.RuneSelf:
 		l.off++
-		t.kind = sign
-	default:
-		r, size := utf8.DecodeRuneInString(l.text[at:l.limit])
-		l.off += size
-		t.kind, t.fault = broken, strange(r, size)
+	default: // a word in letters that names do not have is one token
+		for l.off < l.limit {
+			r, size := utf8.DecodeRuneInString(l.text[l.off:l.limit])
+			if l.off > at && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' {
+				break
+			}
+			l.off += size
+			if !unicode.IsLetter(r) {
+				break
+			}
+		}
 	}
 	t.end = l.off
 	t.text = l.text[at:t.end]
 	return t
 }
 
-// strange says what is wrong with a character that begins no token.
-func strange(r rune, size int) string {
-	switch {
-	case r == utf8.RuneError && size == 1:
-		return "this byte is not UTF-8; save the file as UTF-8 text"
-	case r < ' ' || r == 0x7F || r == 0xFEFF:
-		return "this control character has no place here; remove it"
-	case r == '\'' || r == '“' || r == '”' || r == '‘' || r == '’':
-		return "texts stand in double quotes: \"…\""
-	case strings.ContainsRune("+-/%", r):
-		return "there is no arithmetic in the language; have a delegate work it out, or give it as an input"
-	case r == ';':
-		return "a statement ends with its line; remove the ;"
-	case r == '&' || r == '!':
-		return "write and, or, not"
-	}
-	return "got " + string(r) + ", which means nothing here"
-}
-
+// digits reads a number. Letters and dots that run on are part of it, so that it can be reported as a whole.
 func (l *lexer) digits() {
 	l.off++
-	for l.off < l.limit && isDigit(l.text[l.off]) {
-		l.off++
-	}
-	if l.off+1 < l.limit && l.text[l.off] == '.' && isDigit(l.text[l.off+1]) {
-		l.off++
-		for l.off < l.limit && isDigit(l.text[l.off]) {
-			l.off++
+	for l.off < l.limit {
+		c := l.text[l.off]
+		if !isWord(c) && (c != '.' || l.off+1 == l.limit || !isWord(l.text[l.off+1])) {
+			break
 		}
+		l.off++
 	}
 }
 
-// quoted reads a text in quotes up to its end, whatever is in it.
-func (l *lexer) quote() token {
+// quote reads a text in quotes. What is wrong in it is reported here.
+func (l *lexer) quote() *String {
 	at := l.off
-	t := token{kind: quoted, off: at}
-	mark := `"`
-	if strings.HasPrefix(l.text[at:l.limit], `"""`) {
-		mark = `"""`
+	to, closed := quoteEnd(l.text[:l.limit], at)
+	l.off = to
+	x := &String{Pos: l.pos(at)}
+	marks := 1
+	if strings.HasPrefix(l.text[at:to], `"""`) {
+		x.Triple, marks = true, 3
 	}
-	i := at + len(mark)
-	for i < l.limit {
-		switch {
-		case l.text[i] == '\\':
-			i += 2
-			continue
-		case strings.HasPrefix(l.text[i:l.limit], mark):
-			t.end = i + len(mark)
-			l.off = t.end
-			t.text = l.text[at:t.end]
-			return t
-		case l.text[i] == '\n' && mark == `"`:
-			l.off = i
-			return token{kind: broken, off: at, end: i, text: l.text[at:i], fault: `the text is not closed; put a " at its end, or three around one of several lines`}
+	switch {
+	case closed:
+		to -= marks
+	case x.Triple:
+		l.errorf(at, `the text is not closed; put """ at its end`)
+	default:
+		l.errorf(at, `the text is not closed; put " at its end, or """ around one of several lines`)
+	}
+	l.parts(x, at+marks, to)
+	return x
+}
+
+// parts takes a text in quotes apart: its escapes, and what is interpolated.
+func (l *lexer) parts(x *String, from, to int) {
+	text := l.text[:to]
+	var b strings.Builder
+	plain := from // where what is not yet in b begins
+	flush := func(i int) {
+		b.WriteString(text[plain:i])
+		if b.Len() > 0 {
+			x.Parts = append(x.Parts, Part{Text: b.String()})
+			b.Reset()
+		}
+	}
+	for i := from; i < to; i++ {
+		switch text[i] {
+		case '\\':
+			b.WriteString(text[plain:i])
+			i++
+			plain = i + 1
+			if i == to {
+				plain = i
+				break
+			}
+			switch c := text[i]; c {
+			case '\\', '"', '{', '}':
+				b.WriteByte(c)
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			default:
+				_, size := utf8.DecodeRuneInString(text[i:])
+				l.errorf(i-1, `got the escape %s, want \\, \", \n, \t, \{ or \}`, strings.TrimSpace(`\`+text[i:i+size]))
+				plain = i
+			}
+		case '{':
+			names := interpolated(text[i:])
+			if names == "" {
+				continue
+			}
+			flush(i)
+			x.Parts = append(x.Parts, Part{Ref: l.path(i+1, names)})
+			i += len(names) + 1
+			plain = i + 1
+		}
+	}
+	flush(to)
+}
+
+// path is the reference that a path of names at off is.
+func (l *lexer) path(off int, names string) *Ref {
+	var ref *Ref
+	for name := range strings.SplitSeq(names, ".") {
+		at := l.pos(off)
+		if ref == nil {
+			ref = &Ref{Pos: at, Name: Name{at, name}}
+		} else {
+			ref.Path = append(ref.Path, Step{Pos: at, Key: name})
+		}
+		off += len(name) + 1
+	}
+	return ref
+}
+
+// interpolated is the path of names in the braces with which s begins, "" where they hold anything else.
+func interpolated(s string) string {
+	n := pathLength(s[1:])
+	if n == 0 || n+1 >= len(s) || s[n+1] != '}' {
+		return ""
+	}
+	names := s[1 : n+1]
+	if first, _, _ := strings.Cut(names, "."); reserved[first] {
+		return ""
+	}
+	return names
+}
+
+// pathLength is how much of the beginning of s is a path of names.
+func pathLength(s string) int {
+	i := 0
+	for {
+		if i == len(s) || !isLetter(s[i]) {
+			return max(i-1, 0) // without the dot, if there was one
+		}
+		for i < len(s) && isWord(s[i]) {
+			i++
+		}
+		if i == len(s) || s[i] != '.' {
+			return i
 		}
 		i++
 	}
-	l.off = l.limit
-	fault := `the text is not closed; put a " at its end`
-	if mark != `"` {
-		fault = `the text is not closed; put """ at its end`
-	}
-	return token{kind: broken, off: at, end: l.limit, text: l.text[at:l.limit], fault: fault}
 }

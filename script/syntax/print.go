@@ -5,451 +5,448 @@ import (
 	"strings"
 )
 
-// Print writes a script in its one form: two spaces a level, one space around signs, comments where they were, and at
-// most one blank line between lines, where there were any. Parsing what is printed gives the same script. The script must
-// have been parsed without an error. An empty script gives "".
+// Print writes a script in its one form: two spaces a level, one space around signs, comments where they were, at most one
+// blank line between statements, where there were any, objects and lists on one line or on several, as their first
+// entry stands. Parsing what is printed gives the same script, and printing that the same text. The script must have
+// been parsed without an error: what could not be read is not in it. An empty script gives "".
 func Print(s *Script) string {
-	p := &printer{comments: s.Comments, blank: s.blank}
-	p.body(s.Body, 0)
-	p.flush(int(^uint(0)>>1), 0)
+	p := &printer{comments: s.Comments, blank: s.blank, limit: Pos{Line: int(^uint(0) >> 1)}, fresh: true}
+	p.stmts(s.Body, p.limit)
+	p.flush(p.limit, -1)
+	if p.out.Len() > 0 {
+		p.out.WriteByte('\n')
+	}
 	return p.out.String()
 }
 
+// printer writes lines. Each begins with its line break, so that a comment can still be put behind the line before.
 type printer struct {
 	out      strings.Builder
-	comments []Comment
-	blank    []int // lines that are blank
-	last     int   // the line of the source that was printed last
+	comments []Comment // that are still to be written
+	blank    []int     // the lines that stand after a blank one
+	level    int
+	limit    Pos  // where what follows the statement that is being written begins
+	column   int  // in the source, of the line to which a block belongs
+	fresh    bool // nothing has been written in this block
 }
 
-// flush prints the comments that stand before a line of the source.
-func (p *printer) flush(line, level int) {
-	for len(p.comments) > 0 && p.comments[0].Pos.Line < line {
+func (p *printer) write(parts ...string) {
+	for _, s := range parts {
+		p.out.WriteString(s)
+	}
+}
+
+// newLine begins a line.
+func (p *printer) newLine() {
+	if p.out.Len() > 0 {
+		p.out.WriteByte('\n')
+	}
+	for range p.level {
+		p.out.WriteString("  ")
+	}
+	p.fresh = false
+}
+
+// unit begins the line of what stands at a place of the source, behind the comments before it. Between statements and
+// comments a blank line is kept.
+func (p *printer) unit(at Pos, statement bool) {
+	p.flush(at, -1)
+	if statement {
+		p.gap(at)
+	}
+	p.newLine()
+	p.column = at.Column
+}
+
+func (p *printer) gap(at Pos) {
+	if _, found := slices.BinarySearch(p.blank, at.Line); found && !p.fresh {
+		p.out.WriteByte('\n')
+	}
+}
+
+// flush writes the comments that stand before a place, up to the first on a line of its own that is not indented more than
+// column.
+func (p *printer) flush(before Pos, column int) {
+	for len(p.comments) > 0 && p.comments[0].Pos.Before(before) {
 		c := p.comments[0]
-		p.comments = p.comments[1:]
-		p.apart(c.Pos.Line)
-		p.write(level, "#"+c.Text)
-		p.last = max(p.last, c.Pos.Line)
-	}
-}
-
-// apart prints a blank line where there was one between what was printed last and a line.
-func (p *printer) apart(line int) {
-	if p.out.Len() == 0 {
-		return
-	}
-	i, _ := slices.BinarySearch(p.blank, p.last+1)
-	if i < len(p.blank) && p.blank[i] < line {
-		p.out.WriteByte('\n')
-	}
-}
-
-func (p *printer) write(level int, text string) {
-	for i, line := range strings.Split(text, "\n") {
-		if i == 0 {
-			p.out.WriteString(strings.Repeat("  ", level))
+		switch {
+		case !c.Own && p.out.Len() > 0:
+			p.write("  #", c.Text)
+		case c.Pos.Column <= column:
+			return
+		default:
+			p.gap(c.Pos)
+			p.newLine()
+			p.write("#", c.Text)
 		}
-		p.out.WriteString(line)
-		p.out.WriteByte('\n')
-	}
-}
-
-// line prints a line that stands on a line of the source, with the comments before it and the one behind it.
-func (p *printer) line(at Pos, level int, text string) {
-	p.flush(at.Line, level)
-	p.apart(at.Line)
-	p.last = max(p.last, at.Line+strings.Count(text, "\n"))
-	if len(p.comments) > 0 && !p.comments[0].Own && p.comments[0].Pos.Line <= p.last {
-		text += "  #" + p.comments[0].Text
 		p.comments = p.comments[1:]
 	}
-	p.write(level, text)
 }
 
-func (p *printer) body(list []Stmt, level int) {
-	for _, s := range list {
-		p.stmt(s, level)
+// pending reports whether a comment stands before a place.
+func (p *printer) pending(before Pos) bool {
+	return len(p.comments) > 0 && p.comments[0].Pos.Before(before)
+}
+
+// stmts writes statements; what follows them begins at limit.
+func (p *printer) stmts(list []Stmt, limit Pos) {
+	for i, s := range list {
+		p.limit = limit
+		if i+1 < len(list) {
+			p.limit = list[i+1].Place()
+		}
+		p.unit(s.Place(), true)
+		p.stmt(s)
 	}
+	p.limit = limit
 }
 
-func (p *printer) stmt(s Stmt, level int) {
+// body writes the block of a header that ends in a colon, up to limit.
+func (p *printer) body(list []Stmt, limit Pos) {
+	column, outer := p.column, p.limit
+	p.write(":")
+	p.level++
+	p.fresh = true
+	p.stmts(list, limit)
+	p.flush(limit, column)
+	p.level--
+	p.fresh = false
+	p.limit, p.column = outer, column
+}
+
+func (p *printer) stmt(s Stmt) {
 	switch s := s.(type) {
 	case *Bind:
-		word := "let "
 		if s.Const {
-			word = "const "
+			p.write("const ")
+		} else {
+			p.write("let ")
 		}
-		names := make([]string, len(s.Names))
-		for i, n := range s.Names {
-			names[i] = n.Text
-		}
-		target := strings.Join(names, ", ")
 		if s.Destruc {
-			target = "{ " + target + " }"
+			p.write("{ ", names(s.Names), " } = ")
+		} else {
+			p.write(names(s.Names), " = ")
 		}
-		p.value(s.Pos, level, word+target+" = ", s.Value)
+		p.value(s.Value)
 	case *Assign:
-		p.value(s.Pos, level, spell(s.Target)+" = ", s.Value)
+		p.expr(s.Target)
+		p.write(" = ")
+		p.value(s.Value)
 	case *Return:
-		if s.Value == nil {
-			p.line(s.Pos, level, "return")
-			return
+		p.write("return")
+		if s.Value != nil {
+			p.write(" ")
+			p.value(s.Value)
 		}
-		p.value(s.Pos, level, "return ", s.Value)
 	case *Throw:
-		if s.Value == nil {
-			p.line(s.Pos, level, "throw")
-			return
+		p.write("throw")
+		if s.Value != nil {
+			p.write(" ")
+			p.value(s.Value)
 		}
-		p.value(s.Pos, level, "throw ", s.Value)
 	case *Do:
-		p.value(s.Pos, level, "", s.Value)
+		p.value(s.Value)
 	case *Record:
-		p.value(s.Pos, level, s.Word+" ", s.Value, " "+link(s.Word)+" "+spell(s.List))
+		p.write(s.Word, " ")
+		p.expr(s.Value)
+		p.write(" ", linkOf(s.Word), " ")
+		p.expr(s.List)
 	case *If:
-		for i, arm := range s.Arms {
-			word := "elif "
-			if i == 0 {
-				word = "if "
-			}
-			p.line(arm.Pos, level, word+condition(arm.Cond)+":")
-			p.body(arm.Body, level+1)
-		}
-		if s.HasElse {
-			p.clause(s.Else, level, "else:")
-		}
+		p.choose(s)
 	case *Try:
-		p.line(s.Pos, level, "try:")
-		p.body(s.Body, level+1)
-		if s.HasCatch {
-			text := "catch:"
-			if s.As.Text != "" {
-				text = "catch as " + s.As.Text + ":"
-			}
-			p.clause(s.Catch, level, text)
-		}
-		if s.HasFinally {
-			p.clause(s.Finally, level, "finally:")
-		}
+		p.try(s)
 	case *Continue:
-		p.line(s.Pos, level, "continue")
+		p.write("continue")
 	case *Break:
-		p.line(s.Pos, level, "break")
+		p.write("break")
 	case *Block:
-		text := "block " + s.Name.Text
+		p.write("block ", s.Name.Text)
 		if len(s.Params) > 0 {
-			names := make([]string, len(s.Params))
-			for i, n := range s.Params {
-				names[i] = n.Text
-			}
-			text += "(" + strings.Join(names, ", ") + ")"
+			p.write("(", names(s.Params), ")")
 		}
-		p.line(s.Pos, level, text+":")
-		p.body(s.Body, level+1)
+		p.body(s.Body, p.limit)
 	case *Refused:
-		p.refused(s.Pos, level, "", s.Text)
+		p.write(reindent(s.Text, 0, 2*p.level))
 	}
 }
 
-// clause prints the header of a part whose place the tree does not keep: it stands before its body.
-func (p *printer) clause(body []Stmt, level int, text string) {
-	p.write(level, text)
-	if len(body) > 0 {
-		p.last = max(p.last, body[0].Place().Line-1)
+func names(list []Name) string {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = n.Text
 	}
-	p.body(body, level+1)
+	return strings.Join(texts, ", ")
 }
 
-func (p *printer) refused(at Pos, level int, before, text string) {
-	text = before + text
-	p.line(at, level, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat("  ", level)))
+func (p *printer) choose(s *If) {
+	for i, arm := range s.Arms {
+		limit := p.limit
+		switch {
+		case i+1 < len(s.Arms):
+			limit = s.Arms[i+1].Pos
+		case s.HasElse:
+			limit = s.ElsePos
+		}
+		if i == 0 {
+			p.write("if ")
+		} else {
+			p.unit(arm.Pos, false)
+			p.write("elif ")
+		}
+		p.cond(arm.Cond)
+		p.body(arm.Body, limit)
+	}
+	if s.HasElse {
+		p.unit(s.ElsePos, false)
+		p.write("else")
+		p.body(s.Else, p.limit)
+	}
 }
 
-// value prints a statement that ends in a value.
-func (p *printer) value(at Pos, level int, before string, x Expr, after ...string) {
-	header := func(text string, mods Mods) string { return before + text + modifiers(mods) + ":" }
+func (p *printer) try(s *Try) {
+	last := p.limit
+	if s.HasFinally {
+		last = s.FinallyPos
+	}
+	limit := last
+	if s.HasCatch {
+		limit = s.CatchPos
+	}
+	p.write("try")
+	p.body(s.Body, limit)
+	if s.HasCatch {
+		p.unit(s.CatchPos, false)
+		p.write("catch")
+		if s.As.Text != "" {
+			p.write(" as ", s.As.Text)
+		}
+		p.body(s.Catch, last)
+	}
+	if s.HasFinally {
+		p.unit(s.FinallyPos, false)
+		p.write("finally")
+		p.body(s.Finally, p.limit)
+	}
+}
+
+func (p *printer) cond(c *Cond) {
+	if c.lines == nil {
+		pad := ""
+		if c.Marks == "***" {
+			pad = " "
+		}
+		p.write(c.Marks, pad, c.Text, pad, c.Marks)
+		return
+	}
+	p.write(c.Marks)
+	p.level++
+	for _, line := range c.lines {
+		p.newLine()
+		p.write(line)
+	}
+	p.level--
+	p.newLine()
+	p.write(c.Marks)
+}
+
+// value writes what stands up to the end of its line or block.
+func (p *printer) value(x Expr) {
 	switch x := x.(type) {
 	case *Call:
-		text := before + spellCall(x)
-		p.line(at, level, text)
-		for _, in := range x.Inputs {
-			p.value(in.Name.Pos, level+1, in.Name.Text+": ", in.Value)
-		}
+		p.call(x)
+		p.inputs(x.Inputs)
 	case *Parallel:
-		p.line(at, level, before+strings.TrimSpace("parallel "+strings.TrimSpace(modifiers(x.Mods)))+":")
-		p.body(x.Body, level+1)
+		p.write("parallel")
+		p.mods(x.Mods)
+		p.body(x.Body, p.limit)
 	case *Repeat:
-		text := "repeat " + spell(x.Count)
 		if x.Parallel {
-			text = "parallel " + text
+			p.write("parallel ")
 		}
-		if x.As.Text != "" {
-			text += " as " + x.As.Text
-		}
-		p.line(at, level, header(text, x.Mods))
-		p.body(x.Body, level+1)
+		p.write("repeat ")
+		p.expr(x.Count)
+		p.mods(x.Mods)
+		p.as(x.As)
+		p.body(x.Body, p.limit)
 	case *For:
-		text := "for " + x.Each.Text
 		if x.Parallel {
-			text = "parallel " + text
+			p.write("parallel ")
 		}
+		p.write("for ", x.Each.Text)
 		if x.Index.Text != "" {
-			text += ", " + x.Index.Text
+			p.write(", ", x.Index.Text)
 		}
-		p.line(at, level, header(text+" in "+spell(x.In), x.Mods))
-		p.body(x.Body, level+1)
+		p.write(" in ")
+		p.expr(x.In)
+		p.mods(x.Mods)
+		p.body(x.Body, p.limit)
 	case *Loop:
-		text := "loop"
+		p.write("loop")
 		if x.Cond != nil {
-			text += " " + x.Word + " " + condition(x.Cond)
+			p.write(" ", x.Word, " ")
+			p.cond(x.Cond)
 		}
 		switch {
 		case x.UpTo:
-			text += " up to " + spell(x.Max)
+			p.write(" up to ")
+			p.expr(x.Max)
 		case x.Max != nil:
-			text += " (max: " + spell(x.Max) + ")"
+			p.write(" (max: ")
+			p.expr(x.Max)
+			p.write(")")
 		}
-		if x.As.Text != "" {
-			text += " as " + x.As.Text
-		}
-		p.line(at, level, before+text+":")
-		p.body(x.Body, level+1)
+		p.as(x.As)
+		p.body(x.Body, p.limit)
 	case *DoBlock:
-		if x.Body != nil {
-			p.line(at, level, before+"do:")
-			p.body(x.Body, level+1)
+		p.write("do")
+		if x.Name.Text == "" {
+			p.body(x.Body, p.limit)
 			return
 		}
-		text := "do " + x.Name.Text
-		if len(x.Args) > 0 {
-			text += "(" + join(x.Args) + ")"
-		}
-		p.line(at, level, before+text)
-	case *RefusedExpr:
-		p.refused(at, level, before, x.Text)
+		p.write(" ", x.Name.Text)
+		p.args(x.Args, x.Parens && len(x.Args) > 0)
 	default:
-		p.nested(at, level, before, x, strings.Join(after, ""))
+		p.expr(x)
 	}
 }
 
-// nested prints a value, an object or a list that had several lines on as many.
-func (p *printer) nested(at Pos, level int, before string, x Expr, after string) {
-	switch x := x.(type) {
-	case *Object:
-		if len(x.Entries) == 0 || x.Entries[len(x.Entries)-1].Key.Pos.Line == x.Pos.Line && !spread(x.Entries[len(x.Entries)-1].Value, x.Pos.Line) {
-			break
-		}
-		p.line(at, level, before+"{")
-		for i, e := range x.Entries {
-			comma := ","
-			if i == len(x.Entries)-1 {
-				comma = ""
-			}
-			if e.Short {
-				p.line(e.Key.Pos, level+1, e.Key.Text+comma)
-			} else {
-				p.nested(e.Key.Pos, level+1, e.Key.Text+": ", e.Value, comma)
-			}
-		}
-		p.close(level, "}"+after)
-		return
-	case *List:
-		if len(x.Items) == 0 || x.Items[len(x.Items)-1].Place().Line == x.Pos.Line && !spread(x.Items[len(x.Items)-1], x.Pos.Line) {
-			break
-		}
-		p.line(at, level, before+"[")
-		for i, item := range x.Items {
-			comma := ","
-			if i == len(x.Items)-1 {
-				comma = ""
-			}
-			p.nested(item.Place(), level+1, "", item, comma)
-		}
-		p.close(level, "]"+after)
-		return
+func (p *printer) as(n Name) {
+	if n.Text != "" {
+		p.write(" as ", n.Text)
 	}
-	p.line(at, level, before+spell(x)+after)
 }
 
-// spread reports whether something in a value stands on another line.
-func spread(x Expr, line int) bool {
-	switch x := x.(type) {
-	case *Object:
-		return slices.ContainsFunc(x.Entries, func(e Entry) bool { return e.Key.Pos.Line != line || spread(e.Value, line) })
-	case *List:
-		return slices.ContainsFunc(x.Items, func(item Expr) bool { return item.Place().Line != line || spread(item, line) })
-	}
-	return x.Place().Line != line
-}
-
-func (p *printer) close(level int, text string) { p.write(level, text) }
-
-// modifiers are those of a parallel, with a space before them.
-func modifiers(m Mods) string {
-	var parts []string
+func (p *printer) mods(m Mods) {
+	sep := " ("
+	next := func() string { s := sep; sep = ", "; return s }
 	if m.Join != "" {
-		parts = append(parts, `"`+m.Join+`"`)
+		p.write(next(), `"`, m.Join, `"`)
 	}
 	if m.Count != nil {
-		parts = append(parts, "count: "+spell(m.Count))
+		p.write(next(), "count: ")
+		p.expr(m.Count)
 	}
 	if m.OnFail != "" {
-		parts = append(parts, `on-fail: "`+m.OnFail+`"`)
+		p.write(next(), `on-fail: "`, m.OnFail, `"`)
 	}
-	if parts == nil {
-		return ""
+	if sep == ", " {
+		p.write(")")
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-func condition(c *Cond) string {
-	if c.Marks == "***" {
-		return "***\n" + c.Text + "\n***"
-	}
-	return c.Marks + c.Text + c.Marks
-}
-
-func spellCall(x *Call) string {
-	target := x.Target.Text
+func (p *printer) call(x *Call) {
+	p.write("call ")
 	if x.Quoted {
-		target = quote(target, false)
+		p.text(&String{Parts: []Part{{Text: x.Target.Text}}})
+	} else {
+		p.write(x.Target.Text)
 	}
-	if len(x.Args) > 0 {
-		target += "(" + join(x.Args) + ")"
-	}
-	return "call " + target
+	p.args(x.Args, x.Parens && len(x.Args) > 0)
 }
 
-func join(list []Expr) string {
-	parts := make([]string, len(list))
-	for i, x := range list {
-		parts[i] = spell(x)
+func (p *printer) inputs(list []Input) {
+	if len(list) == 0 {
+		return
 	}
-	return strings.Join(parts, ", ")
-}
-
-// strength orders the operators: what binds closer is greater.
-func strength(x Expr) int {
-	switch x := x.(type) {
-	case *Binary:
-		switch x.Op {
-		case "or":
-			return 1
-		case "and":
-			return 2
+	column, outer := p.column, p.limit
+	p.level++
+	for i, in := range list {
+		p.limit = outer
+		if i+1 < len(list) {
+			p.limit = list[i+1].Name.Pos
 		}
-		return 4
-	case *Unary:
-		return 3
+		p.unit(in.Name.Pos, false)
+		p.write(in.Name.Text, ": ")
+		p.value(in.Value)
 	}
-	return 5
+	p.flush(outer, column)
+	p.level--
+	p.limit, p.column = outer, column
 }
 
-// closer spells a value in brackets where it binds less than least.
-func closer(x Expr, least int) string {
-	if strength(x) < least {
-		return "(" + spell(x) + ")"
+func (p *printer) args(list []Expr, parens bool) {
+	if parens {
+		p.items("(", ")", slices.ContainsFunc(list, tall), len(list), Pos{}, func(i int) Pos { return start(list[i]) }, func(i int) Expr { return list[i] }, nil)
 	}
-	return spell(x)
 }
 
-// spell writes a value on one line.
-func spell(x Expr) string {
-	switch x := x.(type) {
-	case *String:
-		return spellText(x)
-	case *Number:
-		return x.Text
-	case *Bool:
-		if x.Value {
-			return "true"
+// items writes what stands between brackets: on one line, or each on its own.
+func (p *printer) items(open, closer string, apart bool, n int, end Pos, at func(int) Pos, value func(int) Expr, key func(int)) {
+	column, outer := p.column, p.limit
+	p.write(open)
+	if apart {
+		p.level++
+	}
+	for i := range n {
+		p.limit = end
+		if i+1 < n {
+			p.limit = at(i + 1)
 		}
-		return "false"
-	case *Null:
-		return "null"
-	case *List:
-		return "[" + join(x.Items) + "]"
-	case *Object:
-		if len(x.Entries) == 0 {
-			return "{}"
+		if apart {
+			p.unit(at(i), false)
 		}
-		parts := make([]string, len(x.Entries))
-		for i, e := range x.Entries {
-			parts[i] = e.Key.Text
-			if !e.Short {
-				parts[i] += ": " + spell(e.Value)
+		if key != nil {
+			key(i)
+		}
+		if x := value(i); x != nil {
+			p.value(x)
+			if i+1 == n || tail(x) {
+				continue
 			}
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	case *Ref:
-		var b strings.Builder
-		b.WriteString(x.Name.Text)
-		for _, step := range x.Path {
-			if step.Index != nil {
-				b.WriteString("[" + spell(step.Index) + "]")
-			} else {
-				b.WriteString("." + step.Key)
-			}
-		}
-		return b.String()
-	case *Unary:
-		return "not " + closer(x.X, 3)
-	case *Binary:
-		mine := strength(x)
-		if mine == 4 {
-			return closer(x.X, 5) + " " + x.Op + " " + closer(x.Y, 5)
-		}
-		return closer(x.X, mine) + " " + x.Op + " " + closer(x.Y, mine+1)
-	case *Call:
-		return spellCall(x)
-	}
-	return ""
-}
-
-func spellText(x *String) string {
-	mark := `"`
-	if x.Triple {
-		mark = `"""`
-	}
-	var b strings.Builder
-	b.WriteString(mark)
-	for i, part := range x.Parts {
-		if part.Ref != nil {
-			b.WriteString("{" + spell(part.Ref) + "}")
+		} else if i+1 == n {
 			continue
 		}
-		text := escape(part.Text, x.Triple)
-		if i+1 == len(x.Parts) && x.Triple && strings.HasSuffix(text, `"`) && !strings.HasSuffix(text, `\"`) {
-			text = text[:len(text)-1] + `\"`
-		}
-		b.WriteString(text)
-	}
-	b.WriteString(mark)
-	return b.String()
-}
-
-func quote(text string, triple bool) string {
-	return spellText(&String{Triple: triple, Parts: []Part{{Text: text}}})
-}
-
-// escape writes a text so that it is read as it is. Braces stay where nothing could be interpolated.
-func escape(text string, triple bool) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			b.WriteString(`\\`)
-		case c == '"' && (!triple || strings.HasPrefix(text[i:], `"""`)):
-			b.WriteString(`\"`)
-		case c == '\n' && !triple:
-			b.WriteString(`\n`)
-		case c == '\t' && !triple:
-			b.WriteString(`\t`)
-		case c == '{' && interpolated.MatchString(text[i:]):
-			b.WriteString(`\{`)
-		default:
-			b.WriteByte(c)
+		p.write(",")
+		if !apart {
+			p.write(" ")
 		}
 	}
-	return b.String()
+	if apart {
+		p.flush(end, -1)
+		p.level--
+		p.newLine()
+	}
+	p.write(closer)
+	p.limit, p.column = outer, column
+}
+
+// start is where a value begins.
+func start(x Expr) Pos {
+	for {
+		b, ok := x.(*Binary)
+		if !ok {
+			return x.Place()
+		}
+		x = b.X
+	}
+}
+
+// tall reports whether a value needs lines of its own: it holds a block, or a call with inputs below it.
+func tall(x Expr) bool {
+	switch x := x.(type) {
+	case *List:
+		return slices.ContainsFunc(x.Items, tall)
+	case *Object:
+		return slices.ContainsFunc(x.Entries, func(e Entry) bool { return tall(e.Value) })
+	case *Call:
+		return len(x.Inputs) > 0 || slices.ContainsFunc(x.Args, tall)
+	case *DoBlock:
+		return x.Name.Text == "" || slices.ContainsFunc(x.Args, tall)
+	}
+	return tail(x)
+}
+
+// tail reports whether a value ends with a line below it, so that no comma can stand behind it.
+func tail(x Expr) bool {
+	switch x := x.(type) {
+	case *Call:
+		return len(x.Inputs) > 0
+	case *Parallel, *Repeat, *For, *Loop:
+		return true
+	case *DoBlock:
+		return x.Name.Text == ""
+	case *RefusedExpr:
+		return strings.Contains(x.Text, "\n")
+	}
+	return false
 }

@@ -25,10 +25,7 @@ func TestPrint(t *testing.T) {
 		} else if got != string(out.Data) {
 			t.Errorf("%s: got\n%s\nwant\n%s", in.Name, got, out.Data)
 		}
-		again, problems := Parse(got, Pos{File: in.Name, Line: 1, Column: 1})
-		if twice := Print(again); problems.Failed() || twice != got {
-			t.Errorf("%s: printed again\n%s\n%v", in.Name, twice, problems)
-		}
+		roundTrip(t, string(in.Data), script)
 	}
 	if *update {
 		writeArchive(t, "testdata/print.txtar", archive)

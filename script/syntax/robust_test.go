@@ -1,10 +1,11 @@
 package syntax
 
 import (
+	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // hostile are sources that must be answered, whatever with, in time that grows with their length.
@@ -43,54 +44,173 @@ func hostile() map[string]string {
 	}
 }
 
+// within reports whether a place is in the source, whose unindented text has column 5 and whose first line is 3.
+func within(src string, at Pos) bool {
+	lines := strings.Split(src, "\n")
+	i := at.Line - 3
+	return i >= 0 && i < len(lines) && at.Column >= 5 && at.Column <= 5+len([]rune(lines[i]))
+}
+
 func TestHostileSources(t *testing.T) {
+	fine := []string{"crlf", "bom", "many lines", "refused", "comments", "long line"}
 	for name, src := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			script, problems := Parse(src, Pos{File: "f", Line: 1, Column: 1})
-			if script == nil || len(problems) > maxProblem+1 {
+			script, problems := Parse(src, Pos{File: "f", Line: 3, Column: 5})
+			if script == nil || len(problems) > maxProblems+1 {
 				t.Fatalf("%d problems", len(problems))
 			}
 			for _, p := range problems {
-				if p.Pos.Line < 1 || p.Pos.Column < 1 || p.Message == "" {
+				if !within(src, p.Pos) || p.Message == "" {
 					t.Errorf("%+v", p)
 				}
 			}
-			fine := name == "crlf" || name == "bom" || name == "many lines" || name == "refused" || name == "comments" || name == "long line" || name == "conditions" || name == "not nots"
-			if fine == problems.Failed() {
+			if slices.Contains(fine, name) == problems.Failed() {
 				t.Errorf("got %v", problems[:min(3, len(problems))])
 			}
 		})
 	}
 }
 
+// TestDepth holds the limit from both sides.
+func TestDepth(t *testing.T) {
+	blocks := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.Repeat(" ", i) + "do:\n")
+		}
+		return b.String() + strings.Repeat(" ", n) + "x\n"
+	}
+	for name, of := range map[string]func(n int) string{
+		"lists": func(n int) string { return "x = " + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) },
+		"nots":  func(n int) string { return "x = " + strings.Repeat("not ", n-1) + "a" },
+		"ors":   func(n int) string { return "x = a" + strings.Repeat(" or a", n-1) },
+		"tests": func(n int) string { return "if a is empty" + strings.Repeat(" or a is null", n-1) + ":\n  x" },
+		"conditions": func(n int) string {
+			return "if " + strings.Repeat("(", n/2) + "a" + strings.Repeat(")", n/2) + ":\n  x"
+		},
+		"steps":  func(n int) string { return "x = a" + strings.Repeat(".b", n) },
+		"blocks": func(n int) string { return blocks(n - 1) },
+	} {
+		if _, problems := Parse(of(MaxNesting), Pos{}); problems.Failed() {
+			t.Errorf("%s: %v", name, problems)
+		}
+		if _, problems := Parse(of(2*MaxNesting+2), Pos{}); len(problems) != 1 || !strings.Contains(problems[0].Message, "200") {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}
+
+func TestManyProblems(t *testing.T) {
+	_, problems := Parse(strings.Repeat("let = 5\n", 60), Pos{})
+	if len(problems) != 51 || problems[50].Message != "10 more problems are not shown" || problems[50].Pos.Line != 50 || !problems.Failed() {
+		t.Errorf("got %d: %v", len(problems), problems[len(problems)-1])
+	}
+}
+
+// same compares what two scripts say: everything but places and comments.
+func same(a, b reflect.Value) bool {
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		if a.Kind() == reflect.Interface && a.Elem().Type() != b.Elem().Type() {
+			return false
+		}
+		return same(a.Elem(), b.Elem())
+	case reflect.Slice:
+		for i := range min(a.Len(), b.Len()) {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return a.Len() == b.Len()
+	case reflect.Struct:
+		if a.Type() == reflect.TypeFor[Pos]() {
+			return true
+		}
+		for i := range a.NumField() {
+			switch a.Type().Field(i).Name {
+			case "Comments", "blank", "Parens": // f() is f
+			default:
+				if !same(a.Field(i), b.Field(i)) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
+}
+
+// roundTrip prints what is parsed, and what that is parsed to.
+func roundTrip(t *testing.T, src string, script *Script) (printed string) {
+	t.Helper()
+	printed = Print(script)
+	again, problems := Parse(printed, Pos{File: "printed", Line: 1, Column: 1})
+	if problems.Failed() {
+		t.Fatalf("what was printed is wrong: %v\n%s\nfrom\n%s", problems, printed, src)
+	}
+	if !same(reflect.ValueOf(script).Elem(), reflect.ValueOf(again).Elem()) {
+		t.Fatalf("printed, it says something else:\n%s\nfrom\n%s", printed, src)
+	}
+	if twice := Print(again); twice != printed {
+		t.Fatalf("printed\n%s\nand then\n%s\nfrom\n%s", printed, twice, src)
+	}
+	if a, b := notes(script), notes(again); a != b {
+		t.Fatalf("comments\n%q\nand then\n%q\nfrom\n%s", a, b, src)
+	}
+	return printed
+}
+
+// notes are the comments, without white space and signs of comments: two may come to stand on one line.
+func notes(s *Script) string {
+	var b strings.Builder
+	for _, c := range s.Comments {
+		b.WriteString(strings.Join(strings.FieldsFunc(c.Text, func(r rune) bool { return r == '#' || r == ' ' || r == '\t' }), ""))
+	}
+	return b.String()
+}
+
 func FuzzParse(f *testing.F) {
 	for _, src := range hostile() {
 		f.Add(src[:min(len(src), 400)])
 	}
-	f.Add("let failures = []\n\nfor d in chain: # each\n  try:\n    let r = call d\n      task_brief: task_brief\n    if c says r is a failure:\n      record { delegate: d, reason: \"x {r.a}\" } in failures\n      continue\n    return { result: r }\n  catch as e:\n    append e to failures\n  finally:\n    throw\n")
-	f.Add("parallel (\"any\", count: 2, on-fail: \"ignore\"):\n  let a = repeat n as i:\n    call b(1, [2,\n 3])\n  do:\n    x.y[1] = \"\"\"a\n{b.c}\\{d}\"\"\"\nblock f(a, b):\n  loop until **a: b** (max: 3) as i:\n    break\ndo f(1, 2)\nif ***\n  a is\n  b\n***:\n  return\nelif not (a == 1 or b.c) and d:\n  const { a, b } = {a, b: null}\nelse:\n  session \"x\"\n    y: z\n")
+	for _, name := range []string{"testdata/wrong.txt", "testdata/print.txtar"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, src := range strings.Split(string(data), "\n--") {
+			f.Add(src)
+		}
+	}
 	f.Fuzz(func(t *testing.T, src string) {
 		if len(src) > 1<<16 {
 			return
 		}
-		at := Pos{File: "f", Line: 3, Column: 5}
-		script, problems := Parse(src, at)
-		lines := strings.Count(src, "\n") + 1
+		script, problems := Parse(src, Pos{File: "f", Line: 3, Column: 5})
 		for _, p := range problems {
-			if p.Pos.Line < at.Line || p.Pos.Line >= at.Line+lines {
+			if !within(strings.TrimPrefix(src, byteOrderMark), p.Pos) {
 				t.Fatalf("a problem outside of the source: %v", p)
 			}
 		}
-		if problems.Failed() {
-			return
+		if !problems.Failed() {
+			roundTrip(t, src, script)
 		}
-		printed := Print(script)
-		again, problems := Parse(printed, diagnostic.Pos{File: "f", Line: 1, Column: 1})
-		if problems.Failed() {
-			t.Fatalf("what was printed is wrong: %v\n%s\nfrom\n%s", problems, printed, src)
-		}
-		if twice := Print(again); twice != printed {
-			t.Fatalf("printed\n%q\nand then\n%q\nfrom\n%q", printed, twice, src)
+	})
+}
+
+func FuzzParseCondition(f *testing.F) {
+	for _, test := range conditions {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, problems := ParseCondition(text, Pos{}); c == nil != problems.Failed() && c != nil && c.Text == "" {
+			t.Fatalf("%q: %+v, %v", text, c, problems)
 		}
 	})
 }

@@ -1,4 +1,3 @@
-// Package syntax reads and prints ProseScript, the language of the steps in a document.
 package syntax
 
 import "github.com/firstgood/firstgood/diagnostic"
@@ -11,7 +10,7 @@ type Script struct {
 	Body     []Stmt
 	Comments []Comment // in order; the printer puts them back
 
-	blank []int // the lines that are blank
+	blank []int // the lines, in order, that stand after a blank one and hold a statement or a comment
 }
 
 // Comment is what stands from a # to the end of its line, without the #.
@@ -171,7 +170,7 @@ type (
 	}
 	// Binary is X op Y.
 	Binary struct {
-		Pos  Pos
+		Pos  Pos    // of the operator
 		Op   string // == != < <= > >= and or
 		X, Y Expr
 	}
@@ -272,10 +271,12 @@ type Mods struct {
 // Cond is a condition: a text up to a colon, perhaps between ** or ***.
 type Cond struct {
 	Pos   Pos
-	Text  string // without the marks, white space around it removed; between *** that of each line, and lines without text
+	Text  string // without the marks, and with one space for each white space outside of quotes
 	Marks string // "", "**" or "***"
 	Test  Test   // how it is decided without a model or by a judge of criteria; nil: discretion, a judge decides
-	Refs  []*Ref // the names in a discretion text that could be values: every identifier path in it, in order
+	Refs  []*Ref // the names in its text that could be values: every identifier path in it, in order
+
+	lines []string // of Text, as they stood between ***; nil for one
 }
 
 // Test is a condition that needs no generic judge: *ExprTest, *IsTest, *MeetsTest, *VerdictTest or *CriteriaTest.
