@@ -86,7 +86,7 @@ func (r *Report) clean(ctx context.Context, root string, kept bool) error {
 	return errors.Join(problems...)
 }
 
-func (r *Report) cleanRun(ctx context.Context, root string, found run) error {
+func (r *Report) cleanRun(ctx context.Context, root string, found run) (err error) {
 	// Under a new name the folder is ours: who else cleans either finds it gone or finds us alive.
 	name, err := runName()
 	if err != nil {
@@ -98,6 +98,11 @@ func (r *Report) cleanRun(ctx context.Context, root string, found run) error {
 	} else if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Rename(dir, found.dir)) // for the next time
+		}
+	}()
 	was := found.owner.Run
 	if was != "" {
 		killed, err := killMarked(marker + filepath.Base(was))
