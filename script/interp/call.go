@@ -171,14 +171,14 @@ func (k *callCode) delegate(t *thread, call *Call) error {
 	var held Value
 	if k.variable >= 0 {
 		held = t.frame[k.variable]
-		if r, ok := held.Reference(); ok {
-			call.Delegate = &r
+		if r, ok := held.ref.(*Reference); ok {
+			call.Delegate = r
 			return nil
 		}
 	}
 	if k.slot >= 0 {
-		if r, ok := t.run.inputs[k.slot].Reference(); ok {
-			call.Delegate = &r
+		if r, ok := t.run.inputs[k.slot].ref.(*Reference); ok {
+			call.Delegate = r
 			return nil
 		}
 	}
@@ -259,6 +259,10 @@ func (k *callCode) brief(t *thread, call *Call) error {
 	if size+int64(len(prompt)) > MaxSize {
 		return failf(k.pos, "the brief takes more than 64 MiB")
 	}
+	if t.sent.is(k, prompt, given) {
+		call.Brief = t.sent.brief
+		return nil
+	}
 	call.Brief = firstgood.Text(render(prompt, given))
 	for _, f := range given {
 		brief, err := call.Brief.With(f.Key, json.RawMessage(f.Value.appendJSON(nil)))
@@ -267,7 +271,34 @@ func (k *callCode) brief(t *thread, call *Call) error {
 		}
 		call.Brief = brief
 	}
+	t.sent = sent{k, prompt, append(t.sent.given[:0], given...), call.Brief}
 	return nil
+}
+
+// sent is the brief that a thread has rendered last. Chains give the same one to each delegate.
+type sent struct {
+	call   *callCode
+	prompt string
+	given  []Field
+	brief  firstgood.Brief
+}
+
+// is reports whether the brief is that of the call with these inputs, as far as that is cheap to find out.
+func (s *sent) is(k *callCode, prompt string, given []Field) bool {
+	if s.call != k || s.prompt != prompt || len(s.given) != len(given) {
+		return false
+	}
+	for i := range given {
+		if given[i].Key != s.given[i].Key || !same(given[i].Value, s.given[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// same reports whether two values are one, or the same text.
+func same(v, w Value) bool {
+	return v.kind == w.kind && v.num == w.num && v.ref == w.ref // texts, or pointers
 }
 
 func render(prompt string, given []Field) string {

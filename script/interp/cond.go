@@ -197,7 +197,7 @@ func (t *thread) score(v Value, threshold float64, pos syntax.Pos) (float64, boo
 	}
 	if from.kind == KindText {
 		if f, ok := scoreIn(from.ref.(string), threshold); ok {
-			t.warn(pos, "the score was read out of the text %s; ask for a JSON object with a number score", short(from))
+			t.warn(pos, "the score was read out of %s; ask for a JSON object with a number score", describe(from))
 			return f, true
 		}
 	}

@@ -25,7 +25,7 @@ func (v Value) String() string {
 	case KindError:
 		return v.ref.(*failure).message
 	case KindDelegate:
-		return v.ref.(Reference).Name
+		return v.ref.(*Reference).Name
 	case KindNull:
 		return "null"
 	}

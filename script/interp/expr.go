@@ -216,8 +216,9 @@ func (t *thread) walk(v Value, steps []step, quiet bool) (Value, error) {
 	return v, nil
 }
 
-// key is the value of a key in v. Of a text it is that of the JSON in it; length is the number of elements, characters
-// or keys. What is not there is null, with a warning unless quiet.
+// key is the value of a key in v. Of a text it is that of the JSON in it, and of the key score otherwise the first number
+// in it, as a part of 1; length is the number of elements, characters or keys. What is not there is null, with a warning
+// unless quiet.
 func (t *thread) key(v Value, key string, pos syntax.Pos, quiet bool) (Value, error) {
 	switch v.kind {
 	case KindObject:
@@ -240,6 +241,10 @@ func (t *thread) key(v Value, key string, pos syntax.Pos, quiet bool) (Value, er
 			if found, ok := view.Get(key); ok {
 				return found, nil
 			}
+		}
+		if f, ok := scoreIn(v.ref.(string), 1); ok && key == "score" && !quiet {
+			t.warn(pos, "the score was read out of %s; ask for a JSON object with a number score", describe(v))
+			return Number(f), nil
 		}
 	case KindError:
 		f := v.ref.(*failure)

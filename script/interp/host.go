@@ -30,7 +30,7 @@ type Host interface {
 type Call struct {
 	Pos      syntax.Pos
 	Target   string          // as it is written: a slot, a variable, an instance or a function
-	Delegate *Reference      // the delegate that a slot or a variable holds; nil where Target is an instance or a function
+	Delegate *Reference      // the delegate that a slot or a variable holds; nil where Target is an instance or a function; not to be changed
 	Brief    firstgood.Brief // its inputs are those of the call, by name
 	Model    string          // which model is to be asked; "" for the delegate's own
 	Retry    int             // how often it has been tried before, from 0

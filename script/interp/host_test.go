@@ -41,6 +41,7 @@ type scene struct {
 	max     int
 	cancel  time.Duration
 	sorted  bool
+	terse   bool // leaves out what briefs say, and the places of what is said of the script
 
 	mu     sync.Mutex
 	asked  map[string]int
@@ -207,6 +208,12 @@ func (s *scene) Call(ctx context.Context, call interp.Call) (interp.Value, error
 		name = call.Delegate.Name
 	}
 	line := fmt.Sprintf("call %s %q", name, call.Brief.String())
+	if s.terse {
+		line = "call " + name
+		if input, ok := call.Brief.Input("task_brief"); ok && call.Brief.String() == stringOf(input) {
+			line += " as it is"
+		}
+	}
 	if names := call.Brief.Inputs(); len(names) > 0 {
 		line += " with " + strings.Join(names, ", ")
 	}
@@ -239,12 +246,32 @@ func (s *scene) Decide(ctx context.Context, q interp.Question) (bool, error) {
 	for _, f := range q.Values {
 		line += fmt.Sprintf(" %s=%v", f.Key, f.Value)
 	}
+	if s.terse {
+		line = "decide"
+		if len(q.Values) > 0 {
+			line += fmt.Sprintf(" about %v", q.Values[0].Value)
+		}
+	}
 	s.note("%s", line)
 	reply, err := s.answer(ctx, "judge "+q.Text)
 	return reply == "true", err
 }
 
-func (s *scene) Warn(p diagnostic.Problem) { s.note("%v", p) }
+func (s *scene) Warn(p diagnostic.Problem) { s.said(p) }
+
+func (s *scene) said(p diagnostic.Problem) {
+	if s.terse {
+		s.note("%v: %s", p.Severity, p.Message)
+		return
+	}
+	s.note("%v", p)
+}
+
+func stringOf(data json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(data, &s)
+	return s
+}
 
 var testPos = syntax.Pos{File: "f", Line: 1, Column: 1}
 
@@ -256,7 +283,7 @@ func (s *scene) compile(src string) (*interp.Script, error) {
 	}
 	program, problems := check.New(script, s.env)
 	for _, p := range problems {
-		s.note("%v", p)
+		s.said(p)
 	}
 	if program == nil {
 		return nil, errors.New("the checker refuses it")
@@ -282,9 +309,13 @@ func (s *scene) play(src string) string {
 	if after := snapshot(s.inputs); before != after {
 		s.note("the inputs have changed from %s to %s", before, after)
 	}
-	if err != nil {
+	var placed *interp.Error
+	switch {
+	case err != nil && s.terse && errors.As(err, &placed):
+		s.note("! %s: %v", placed.Delegate, placed.Err)
+	case err != nil:
 		s.note("! %v", err)
-	} else {
+	default:
 		s.note("= %s", jsonText(value))
 	}
 	_ = script.Drain(context.Background())

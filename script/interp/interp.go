@@ -35,7 +35,7 @@ type Config struct {
 // Limits of what one run does.
 const (
 	MaxDepth    = 1000    // how deep blocks may call each other
-	MaxBranches = 100_000 // how many branches one parallel may have
+	MaxBranches = 100_000 // how many branches may be open at once, those of parallels in branches included
 )
 
 // Script is a program that is ready to run. It is safe for concurrent use.
@@ -156,7 +156,8 @@ func (s *Script) Drain(ctx context.Context) error { return s.live.wait(ctx) }
 // run is one run of a script.
 type run struct {
 	s      *Script
-	inputs []Value // as they were given
+	inputs []Value      // as they were given
+	open   atomic.Int64 // branches of parallels that have not joined
 
 	mu     sync.Mutex
 	warned map[syntax.Pos]bool
@@ -206,6 +207,7 @@ type thread struct {
 	reason string // what the judge said last about criteria that held
 
 	ticks  uint32
+	sent   sent
 	viewed string // the text whose JSON view was asked for last
 	view   Value
 	isView bool

@@ -19,6 +19,14 @@ func (t *thread) count(v Value, pos syntax.Pos, what string, isKey bool) (int, e
 	return int(n), nil
 }
 
+// countOf compiles how often something is to run. A key may be missing, which is said by what it then counts as.
+func (c *compiler) countOf(x syntax.Expr) (count expr, key bool) {
+	if isKey(x) {
+		return c.ref(x.(*syntax.Ref), true), true
+	}
+	return c.expr(x), false
+}
+
 func isKey(x syntax.Expr) bool {
 	ref, ok := x.(*syntax.Ref)
 	return ok && len(ref.Path) > 0
@@ -26,7 +34,8 @@ func isKey(x syntax.Expr) bool {
 
 // repeat compiles a repeat in the place of a statement.
 func (c *compiler) repeat(x *syntax.Repeat) stmt {
-	count, pos, key := c.expr(x.Count), x.Pos, isKey(x.Count)
+	count, key := c.countOf(x.Count)
+	pos := x.Pos
 	body, as := c.body(x.Body, false), c.optional(&x.As)
 	return func(t *thread) flow {
 		v, err := count(t)
@@ -124,7 +133,8 @@ func (c *compiler) element(x *syntax.For) func(*thread, int, Value) {
 
 // loop compiles a loop. While is asked before each iteration, until after it.
 func (c *compiler) loop(x *syntax.Loop) stmt {
-	limit, pos, key := c.expr(x.Max), x.Pos, isKey(x.Max)
+	limit, key := c.countOf(x.Max)
+	pos := x.Pos
 	body, as := c.body(x.Body, false), c.optional(&x.As)
 	var until, while test
 	if x.Cond != nil {
@@ -263,7 +273,8 @@ func (k *collector) gather(count func(*thread) (int, func(int), error)) expr {
 }
 
 func (c *compiler) collectRepeat(x *syntax.Repeat) expr {
-	count, pos, key, as := c.expr(x.Count), x.Pos, isKey(x.Count), c.optional(&x.As)
+	count, key := c.countOf(x.Count)
+	pos, as := x.Pos, c.optional(&x.As)
 	k := c.collector(x, x.Body)
 	enter := func(t *thread, i int) {
 		if as >= 0 {

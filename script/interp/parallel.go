@@ -53,8 +53,9 @@ type joint struct {
 
 // fork runs n branches. Work runs one of them in a thread of its own.
 func (t *thread) fork(j modes, n int, work func(*thread, int) (Value, error)) (joint, error) {
-	if n > MaxBranches {
-		return joint{}, failf(j.pos, "parallel has at most %d branches, and this one would have %d", MaxBranches, n)
+	defer t.run.open.Add(int64(-n))
+	if open := t.run.open.Add(int64(n)); open > MaxBranches {
+		return joint{}, failf(j.pos, "at most %d branches may be open at once, and with these there would be %d", MaxBranches, open)
 	}
 	want := 0
 	if j.count != nil {

@@ -190,6 +190,7 @@ func TestLimits(t *testing.T) {
 		{"blocks in parallels", "block f():\n  parallel repeat 1:\n    do f\ndo f", "1000 deep"},
 		{"a brief", "let big = \"x\"\nrepeat 25:\n  big = \"{big}{big}\"\ncall a\n  x: big\n  y: big\n  z: big", "64 MiB"},
 		{"branches", "let n = \"1000000\"\nparallel repeat n:\n  1", "at most 100000 branches"},
+		{"branches in branches", "parallel repeat 1000:\n  let xs = parallel repeat 1000:\n    1\n  xs", "at most 100000 branches"},
 	} {
 		s := compiled(t, test.src, slotEnv("a"), interp.Config{})
 		v, err := s.Run(t.Context(), map[string]any{"a": interp.Reference{Name: "a"}})

@@ -15,7 +15,7 @@ type Value struct {
 	kind    Kind
 	initial bool    // it is the literal that a variable was initialised with; only of what stands in a frame
 	num     float64 // of a number; 1 for true
-	ref     any     // string, *list, *object, *failure or Reference; of a number, its text where that is not how num is printed
+	ref     any     // string, *list, *object, *failure or *Reference; of a number, its text where that is not how num is printed
 }
 
 // Kind is the kind of a value.
@@ -109,7 +109,7 @@ func Text(s string) Value {
 func text(s string) Value { return Value{kind: KindText, ref: s} }
 
 // Delegate returns a delegate as a value.
-func Delegate(r Reference) Value { return Value{kind: KindDelegate, ref: r} }
+func Delegate(r Reference) Value { return Value{kind: KindDelegate, ref: &r} }
 
 // List returns a list of copies of the values. It fails beyond [MaxNesting] and [MaxSize].
 func List(items ...Value) (Value, error) {
@@ -193,7 +193,7 @@ func (v Value) size() int64 {
 	case KindError:
 		return int64(len(v.ref.(*failure).message)) + 2
 	case KindDelegate:
-		return int64(len(v.ref.(Reference).Name)) + 2
+		return int64(len(v.ref.(*Reference).Name)) + 2
 	}
 	return 8
 }
@@ -217,8 +217,10 @@ func (v Value) Number() float64 {
 
 // Reference returns the delegate that v is, and whether it is one.
 func (v Value) Reference() (Reference, bool) {
-	r, ok := v.ref.(Reference)
-	return r, ok
+	if r, ok := v.ref.(*Reference); ok {
+		return *r, true
+	}
+	return Reference{}, false
 }
 
 // Err returns the error that v is, nil for anything else.
