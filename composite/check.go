@@ -36,7 +36,11 @@ func Check(source string, at diagnostic.Pos) (problems diagnostic.Problems) {
 			report(place{1, 1}, "the engine cannot read it: "+firstLine(fmt.Sprint(r)))
 		}
 	}()
-	if _, wrong := compile(source); wrong != nil {
+	tree, wrong := parse(source)
+	if wrong == nil {
+		_, wrong = compile(source, tree)
+	}
+	if wrong != nil {
 		report(wrong.at, wrong.message)
 	}
 	return problems

@@ -97,12 +97,12 @@ func watch(memory int64, cpu time.Duration, over *atomic.Bool, interrupt func(ki
 	}
 }
 
-// recovered says what a panic of the engine means.
-func recovered(r any) failure {
+// recovered says what a panic of the engine means. Go's own, about lengths that no memory has, are not numbered.
+func (e *engine) recovered(r any) failure {
 	text := fmt.Sprint(r)
-	for _, tooMuch := range []string{"makeslice", "growslice", "len out of range", "cap out of range", "too large", "overflow", "makechan"} {
+	for _, tooMuch := range []string{"makeslice", "growslice", "makechan", "out of range", "too large", "overflow"} {
 		if strings.Contains(text, tooMuch) {
-			return failure{Kind: "memory", Message: "the composite asked for more memory than there is"}
+			return failure{Kind: "memory", Message: overMemory(e.Memory)}
 		}
 	}
 	return failure{Kind: "died", Message: "the JavaScript engine failed: " + firstLine(text)}

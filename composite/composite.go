@@ -1,14 +1,15 @@
 // Package composite runs the JavaScript body of a composite as written.
 //
-// The body is that of an async function. It has the language (ECMAScript as github.com/grafana/sobek speaks it, sloppy
-// mode), rlm, and the state object, and nothing else: no network, no files, no timers, no modules. It runs in a child process of the
-// same binary, with limits on memory and processor time, so that nothing it does harms the process that runs it.
+// The body is that of an async function. It has the language (ECMAScript as github.com/grafana/sobek speaks it, in sloppy
+// mode; it lacks for await and async generators), rlm, and the state object, and nothing else: no network, no files, no
+// timers, no modules. It runs in a child process of the same binary, with limits on memory and processor time, so that
+// nothing it does harms the process that runs it.
 //
 //   - rlm(brief, context, {use, model}) calls [Config.Call] and returns a promise of a text. An error of Call rejects it with
 //     an Error whose message is the error's text. Calls run at the same time; at most [MaxCalls] are in flight.
 //   - The state is the global __controlState or __compositeState, as [Config.StateName] says.
-//   - The clock stands at 2000-01-01T00:00:00Z, in UTC, and Math.random gives the same sequence in each run: a body does the same each time that
-//     its calls do.
+//   - The clock stands at 2000-01-01T00:00:00Z, in UTC, and Math.random gives the same sequence in each run: a body does
+//     the same each time that its calls do.
 //   - console.log, info, warn, error and debug do nothing. eval and Function work; they reach no more than the body does.
 //   - A rejection that nobody has handled when the body has ended is an error, also when the body returned something.
 //
@@ -65,6 +66,8 @@ type Config struct {
 	Argv []string
 	// Env is the whole environment of the child, as NAME=value, to which what IsChild asks for is added. Nil is an empty one.
 	Env []string
+
+	maxOutput int // MaxOutput, or less in a test
 }
 
 // Call is one call of rlm. A key of the options that is not named here is refused in the body.
@@ -81,7 +84,8 @@ type Call struct {
 // Result is what a body left.
 type Result struct {
 	Value json.RawMessage // what it returned; "null" for nothing and for what JSON cannot say, such as a function
-	// State is the state object as the body left it. It is also set when the error is ErrThrown or ErrNever; otherwise it is nil then.
+	// State is the state object as the body left it, "null" when it is none any more. With an error that is ErrThrown or
+	// ErrNever it is what the body had written until then, nil when that is no JSON; with another error it is nil.
 	State json.RawMessage
 }
 
@@ -158,6 +162,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Line == 0 {
 		c.Line = 1
+	}
+	if c.maxOutput == 0 {
+		c.maxOutput = MaxOutput
 	}
 	if c.Argv == nil {
 		self, err := os.Executable()

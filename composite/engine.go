@@ -27,6 +27,8 @@ type engine struct {
 	stringify, parse sobek.Callable // as they were before the body could change them
 	newError         *sobek.Object
 	callID           *sobek.Symbol // the property of a rejection that names its call
+	threw            sobek.Value   // what the body threw last, unless it knows its place itself
+	threwAt          place
 
 	last      int // the id of the last call
 	flight    map[int]inFlight
@@ -52,11 +54,16 @@ func (e *engine) interrupt(kind string) { e.rt.Interrupt(kind) }
 func (e *engine) run() (ended end) {
 	defer func() {
 		if r := recover(); r != nil {
-			f := recovered(r)
+			f := e.recovered(r)
 			ended = end{Fails: &f}
 		}
 	}()
-	program, wrong := compile(e.Source)
+	tree, wrong := parse(e.Source)
+	var program *sobek.Program
+	if wrong == nil {
+		markThrows(tree)
+		program, wrong = compile(e.Source, tree)
+	}
 	if wrong != nil {
 		return end{Fails: &failure{Kind: "syntax", Message: "JavaScript: " + wrong.message, At: wrong.at}}
 	}
@@ -133,7 +140,12 @@ func (e *engine) furnish() error {
 	for _, name := range []string{"log", "info", "warn", "error", "debug"} {
 		err = errors.Join(err, console.Set(name, func(sobek.FunctionCall) sobek.Value { return sobek.Undefined() }))
 	}
-	return errors.Join(err, e.rt.Set("console", console), e.rt.Set("rlm", e.rlm), e.rt.Set("__"+e.StateName, state))
+	e.rt.SetImportModuleDynamically(func(from any, name sobek.Value, promise any) {
+		e.rt.FinishLoadingImportModule(from, name, promise, nil, e.rt.NewTypeError("a composite has no modules to import"))
+	})
+	mark := e.rt.ToValue(e.mark)
+	return errors.Join(err, e.rt.GlobalObject().DefineDataProperty(thrower, mark, sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE),
+		e.rt.Set("console", console), e.rt.Set("rlm", e.rlm), e.rt.Set("__"+e.StateName, state))
 }
 
 // settle answers a call in the body, and runs what waited for it. The error is one that the body cannot catch.
@@ -165,19 +177,26 @@ func (e *engine) settle(r reply) error {
 // thrown says what was thrown, and where.
 func (e *engine) thrown(reason sobek.Value) failure {
 	f := failure{Kind: "thrown", Message: "thrown: " + cut(e.text(reason))}
+	if e.threw != nil && e.threw.StrictEquals(reason) {
+		f.At = e.threwAt
+	}
 	object, ok := reason.(*sobek.Object)
 	if !ok {
 		return f
 	}
 	if id := object.GetSymbol(e.callID); id != nil {
 		if known, ok := id.Export().([]any); ok {
-			f.Call, f.At = int(known[0].(int)), place{known[1].(int), known[2].(int)}
+			f.Call, f.At = known[0].(int), place{known[1].(int), known[2].(int)}
 			return f
 		}
 	}
-	if err := e.rt.Try(func() { f.At = placeOfStack(e.Source, object.Get("stack").String()) }); err != nil {
-		return f
-	}
+	_ = e.rt.Try(func() {
+		if stack := object.Get("stack"); stack != nil {
+			if at := placeOfStack(e.Source, stack.String()); at != (place{}) {
+				f.At = at
+			}
+		}
+	})
 	return f
 }
 
@@ -255,8 +274,8 @@ func (e *engine) output(what string, v sobek.Value) (json.RawMessage, error) {
 	if errors.As(err, &thrown) {
 		return nil, &failed{Kind: "thrown", Message: fmt.Sprintf("the %s cannot be written as JSON: %s", what, cut(e.text(thrown.Value())))}
 	}
-	if len(raw) > MaxOutput {
-		return nil, &failed{Kind: "output", Message: fmt.Sprintf("the %s has more than %s", what, spell(MaxOutput))}
+	if len(raw) > e.MaxOutput {
+		return nil, &failed{Kind: "output", Message: fmt.Sprintf("the %s has more than %s", what, spell(int64(e.MaxOutput)))}
 	}
 	return raw, err
 }

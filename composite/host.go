@@ -79,30 +79,30 @@ type host struct {
 
 func (h *host) where() string { return place{}.pos(h.File, h.Line).String() }
 
-// talk speaks with the child; see protocol.go.
+// talk speaks with the child; see protocol.go. When one of them fails to, how the child ended says why.
 func (h *host) talk(stdin io.Writer, stdout io.Reader) error {
 	h.stdin = stdin
-	if err := h.write(start{h.Source, h.StateName, h.State, h.Memory, int64(h.CPU)}); err != nil {
-		return nil // it does not read: how it ended says why
-	}
-	lines := bufio.NewScanner(stdout)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		var line said
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line == (said{}) || line.Ready == h.ready {
-			return nil
-		}
-		switch {
-		case line.Ready:
-			h.ready = true
-		case line.Call != nil:
-			h.running.Go(func() { h.call(*line.Call) })
-		case line.End != nil:
-			h.end = line.End
-			return nil
-		}
+	if h.write(start{h.Source, h.StateName, h.State, h.Memory, int64(h.CPU), h.maxOutput}) == nil {
+		h.listen(stdout)
 	}
 	return nil
+}
+
+// listen starts the calls, until the end.
+func (h *host) listen(stdout io.Reader) {
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, maxLine)
+	for h.end == nil && lines.Scan() {
+		var line said
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Ready == h.ready {
+			return // it is no child
+		}
+		h.ready = true
+		if line.Call != nil {
+			h.running.Go(func() { h.call(*line.Call) })
+		}
+		h.end = line.End
+	}
 }
 
 // write sends a line. A child that no longer reads is noticed where its lines are read.
@@ -152,12 +152,14 @@ func (h *host) died(ended process.Result) error {
 		return &Error{Pos: place{}.pos(h.File, h.Line), Kind: kind, Message: fmt.Sprintf(format, args...)}
 	}
 	stderr := string(ended.Stderr)
+	says := func(text string) bool { return strings.Contains(stderr, text) }
 	switch {
-	case ended.ExitCode == exitMemory, strings.Contains(stderr, "out of memory"), strings.Contains(stderr, "cannot allocate memory"):
+	case ended.ExitCode == exitMemory, says("out of memory"), says("cannot allocate memory"),
+		says("failed to allocate"), says("address space collisions"): // the last two are the race detector's words
 		return fail(ErrMemory, "%s", overMemory(h.Memory))
 	case ended.ExitCode == exitCPU, ended.Signal == "SIGXCPU":
 		return fail(ErrCPU, "%s", overCPU(h.CPU))
-	case strings.Contains(stderr, "stack overflow"):
+	case says("stack overflow"):
 		return fail(ErrStack, "the composite nests too deep")
 	case stderr != "":
 		return fail(ErrDied, "the composite's process ended early: %s: %s", ended.Status(), firstLine(stderr))

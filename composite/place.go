@@ -29,27 +29,45 @@ type problem struct {
 	message string
 }
 
-// compile makes a program of a body, whose value is the async function.
-func compile(source string) (*sobek.Program, *problem) {
+// parse makes a tree of a body: a program whose value is the async function.
+func parse(source string) (*ast.Program, *problem) {
 	wrapped := before + source + after
 	tree, err := parser.ParseFile(nil, sourceName, wrapped, 0, parser.WithDisableSourceMaps)
 	if err != nil {
 		var list parser.ErrorList
-		if errors.As(err, &list) && len(list) > 0 {
-			return nil, &problem{placeIn(source, list[0].Position.Line, list[0].Position.Column), decapitalise(list[0].Message)}
+		if !errors.As(err, &list) || len(list) == 0 {
+			return nil, &problem{place{1, 1}, decapitalise(err.Error())}
 		}
-		return nil, &problem{place{1, 1}, decapitalise(err.Error())}
+		at, inside := placeIn(source, list[0].Position.Line, list[0].Position.Column)
+		if !inside {
+			if tree, err := parser.ParseFile(nil, sourceName, before+source+"\n)", 0, parser.WithDisableSourceMaps); err == nil {
+				at, _ := closesEarly(tree, len(wrapped))
+				return nil, closes(source, at)
+			}
+			return nil, &problem{at, "the body ends inside of something: a bracket, a string or a comment is not closed"}
+		}
+		return nil, &problem{at, decapitalise(list[0].Message)}
 	}
 	if at, ok := closesEarly(tree, len(wrapped)); ok {
-		return nil, &problem{placeAt(source, at-len(before)), "unexpected token }: no { is open here"}
+		return nil, closes(source, at)
 	}
+	return tree, nil
+}
+
+func closes(source string, at int) *problem {
+	return &problem{placeAt(source, at-len(before)), "unexpected token }: no { is open here"}
+}
+
+// compile makes code of a tree.
+func compile(source string, tree *ast.Program) (*sobek.Program, *problem) {
 	program, err := sobek.CompileAST(tree, false)
-	if err != nil {
-		var wrong *sobek.CompilerSyntaxError
-		if errors.As(err, &wrong) {
-			at := wrong.File.Position(wrong.Offset)
-			return nil, &problem{placeIn(source, at.Line, at.Column), decapitalise(wrong.Message)}
-		}
+	var wrong *sobek.CompilerSyntaxError
+	switch {
+	case errors.As(err, &wrong):
+		at := wrong.File.Position(wrong.Offset)
+		where, _ := placeIn(source, at.Line, at.Column)
+		return nil, &problem{where, decapitalise(wrong.Message)}
+	case err != nil:
 		return nil, &problem{place{1, 1}, decapitalise(err.Error())}
 	}
 	return program, nil
@@ -70,23 +88,23 @@ func closesEarly(tree *ast.Program, length int) (offset int, ok bool) {
 	}
 	// The leftmost of what the expression is made of is the function, and it ends where the body closed it.
 	var end int
-	ast1 := statement.Expression
+	first := statement.Expression
 	for end == 0 {
-		switch e := ast1.(type) {
+		switch e := first.(type) {
 		case *ast.FunctionLiteral:
 			end = int(e.Idx1()) - 2
 		case *ast.CallExpression:
-			ast1 = e.Callee
+			first = e.Callee
 		case *ast.DotExpression:
-			ast1 = e.Left
+			first = e.Left
 		case *ast.BracketExpression:
-			ast1 = e.Left
+			first = e.Left
 		case *ast.SequenceExpression:
-			ast1 = e.Sequence[0]
+			first = e.Sequence[0]
 		case *ast.BinaryExpression:
-			ast1 = e.Left
+			first = e.Left
 		case *ast.ConditionalExpression:
-			ast1 = e.Test
+			first = e.Test
 		default:
 			end = len(before)
 		}
@@ -95,20 +113,21 @@ func closesEarly(tree *ast.Program, length int) (offset int, ok bool) {
 }
 
 // placeIn turns a place of the engine, which counts the lines of the wrapped text as JavaScript does and columns in bytes,
-// into one of the body, whose lines end with a line feed.
-func placeIn(source string, line, column int) place {
+// into one of the body, whose lines end with a line feed. What is not inside the body is at its end.
+func placeIn(source string, line, column int) (at place, inside bool) {
 	if line < 2 || column < 1 {
-		return place{}
+		return place{}, false
 	}
 	offset := 0
 	for range line - 2 {
 		next := lineEnd(source[offset:])
 		if next < 0 {
-			return placeAt(source, len(source))
+			return placeAt(source, len(source)), false
 		}
 		offset += next
 	}
-	return placeAt(source, offset+column-1)
+	offset += column - 1
+	return placeAt(source, offset), offset <= len(source)
 }
 
 // lineEnd returns where the next line of JavaScript begins, or -1.
@@ -144,7 +163,8 @@ func placeOfFrames(source string, stack []sobek.StackFrame) place {
 	for i := range stack {
 		if stack[i].SrcName() == sourceName {
 			at := stack[i].Position()
-			return placeIn(source, at.Line, at.Column)
+			where, _ := placeIn(source, at.Line, at.Column)
+			return where
 		}
 	}
 	return place{}
@@ -160,7 +180,8 @@ func placeOfStack(source, stack string) place {
 	}
 	line, _ := strconv.Atoi(found[1])
 	column, _ := strconv.Atoi(found[2])
-	return placeIn(source, line, column)
+	at, _ := placeIn(source, line, column)
+	return at
 }
 
 // decapitalise makes a message of the engine one of ours, which begin with a small letter.

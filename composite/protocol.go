@@ -26,6 +26,7 @@ type start struct {
 	State     json.RawMessage `json:"state"`
 	Memory    int64           `json:"memory"`
 	CPU       int64           `json:"cpu"` // nanoseconds
+	MaxOutput int             `json:"max_output"`
 }
 
 // reply is each further line of the parent.

@@ -20,8 +20,8 @@ func (e *engine) rlm(arguments sobek.FunctionCall) sobek.Value {
 	case err != nil:
 	case len(e.flight) == MaxCalls:
 		err = fmt.Errorf("rlm: %d calls are in flight, and no more can be; await some of them first", MaxCalls)
-	case e.inFlight+size > MaxOutput:
-		err = fmt.Errorf("rlm: the calls in flight have more than %s; await some of them first", spell(MaxOutput))
+	case e.inFlight+size > e.MaxOutput:
+		err = fmt.Errorf("rlm: the calls in flight have more than %s; await some of them first", spell(int64(e.MaxOutput)))
 	}
 	if err == nil {
 		e.last = c.ID
