@@ -65,7 +65,7 @@ var imports = []row{
 		"the engine binds all of them, and is used by cmd alone"},
 
 	{"cmd/firstgood/live", ".", "golang.org/x/term", "the view knows the words and nothing of the engine"},
-	{"cmd/firstgood", ". pattern process config diagnostic document document/library script/syntax composite criteria criteria/* engine lab cmd/firstgood/live", "github.com/spf13/cobra golang.org/x/term", "the command is the top: nobody imports it, and it alone uses the lab"},
+	{"cmd/firstgood", ". agent isolate pattern process config diagnostic document document/library script/syntax composite criteria criteria/* engine lab cmd/firstgood/live", "github.com/spf13/cobra golang.org/x/term", "the command is the top: nobody imports it, and it alone uses the lab"},
 
 	{"examples/go/*", ". pattern", "", "the examples in Go show what root and pattern do alone"},
 	{"examples", "", "", "only the test of the examples is here"},

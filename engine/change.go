@@ -213,3 +213,27 @@ func (b *Bound) Apply(ctx context.Context, r *Result, how, title string) (string
 	r.Applied, r.ApplyError = c.base.Apply(ctx, c.now(), isolate.How(how), isolate.Options{Message: title})
 	return r.Applied, r.ApplyError
 }
+
+// ChangedFiles tells, for people, each file of a change that a run of the engine brought, in a line: what happened to it and how
+// many lines of it changed. It is nil for any other change.
+func ChangedFiles(c firstgood.Change) []string {
+	made, ok := c.(*change)
+	if !ok {
+		return nil
+	}
+	var lines []string
+	for _, f := range made.now().Files {
+		line := string(f.Status) + " " + f.Path
+		if f.Old != "" {
+			line += " (from " + f.Old + ")"
+		}
+		switch {
+		case f.Binary:
+			line += " (binary)"
+		case f.Added+f.Removed > 0:
+			line += fmt.Sprintf("  +%d -%d", f.Added, f.Removed)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

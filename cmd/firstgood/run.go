@@ -39,11 +39,13 @@ type runFlags struct {
 	literal   bool
 	strict    bool
 	state     string
+	changeFlags
 
 	given func(flag string) bool // whether a flag stands on the command line
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
+	f.changeFlags.add(cmd)
 	flags := cmd.Flags()
 	f.given = flags.Changed
 	flags.StringVarP(&f.file, "file", "f", "firstgood.yaml", "the file that names delegates and patterns")
@@ -143,12 +145,17 @@ func newRace(t terminal) *cobra.Command {
 func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:     name + " NAME… -- BRIEF",
-		Short:   short,
-		Long:    short + ".\nThe names are those of delegates, or patterns, in the file. The brief stands behind --.",
+		Use:   name + " NAME… -- BRIEF",
+		Short: short,
+		Long: short + `.
+The names are those of delegates, or patterns, in the file. The brief stands behind --.
+
+With --agents there are no names and no file is needed: the one argument is the brief, and each coding agent works
+in a clone of the repository here. The change of the winner, the first that --accept accepts, is applied to the
+working tree (--apply says how else), which nothing touches before.`,
 		Example: example,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && len(f.agents) == 0 {
 				return usagef("%s needs the names of delegates: firstgood %s NAME… -- BRIEF", name, name)
 			}
 			return nil
@@ -156,16 +163,30 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 		ValidArgsFunction: completeNames(&f, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, rest := split(args, cmd.ArgsLenAtDash())
-			if len(names) == 0 {
+			if len(f.agents) > 0 {
+				names, rest = nil, args
+				if len(rest) > 1 {
+					return usagef("with --agents the one argument is the brief, and got %d; put the brief in quotes", len(rest))
+				}
+			} else if len(names) == 0 {
 				return usagef("%s needs the names of delegates before --: firstgood %s NAME… -- BRIEF", name, name)
 			}
 			brief, err := f.theBrief(cmd.Context(), t.in, rest)
 			if err != nil {
 				return err
 			}
-			file, err := f.loadFile(t)
+			load := f.loadFile
+			if len(f.agents) > 0 {
+				load = f.loadOrNone
+			}
+			file, err := load(t)
 			if err != nil {
 				return err
+			}
+			if len(f.agents) > 0 {
+				if names, err = f.addAgents(t, file); err != nil {
+					return err
+				}
 			}
 			for _, name := range names {
 				if _, err := find(file, name); err != nil {
@@ -181,6 +202,9 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 				return &exit{exitUsage, problems}
 			}
 			f.say(t, problems)
+			if in.Config.Apply == "" && isolatedIn(config.Ref{Instance: in}) {
+				in.Config.Apply = config.ApplyPatch
+			}
 			_, err = f.run(cmd.Context(), t, file, config.Ref{Name: name, Instance: in}, brief, nil)
 			return err
 		},
@@ -189,6 +213,8 @@ func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra
 	cmd.Flags().StringVar(&f.failIf, "fail-if", "", "a reply of which this is true has failed; plain language, weighed by the file's judge")
 	cmd.Flags().StringVar(&f.acceptIf, "accept-if", "", "only a reply of which this is true is good; plain language, weighed by the file's judge")
 	cmd.Flags().BoolVar(&f.nonempty, "nonempty", false, "a reply that says nothing has failed")
+	cmd.Flags().StringSliceVar(&f.agents, "agents", nil, "coding agents, as `a,b`: "+strings.Join(config.AgentKinds(), ", ")+", or delegates of the file")
+	_ = cmd.RegisterFlagCompletionFunc("agents", cobra.FixedCompletions(config.AgentKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -392,7 +418,8 @@ func (f *runFlags) settings() ([]config.Setting, error) {
 	if f.nonempty {
 		set = append(set, config.Setting{Origin: "--nonempty", Key: "nonempty", Value: "true"})
 	}
-	return set, nil
+	more, err := f.changeSettings()
+	return append(set, more...), err
 }
 
 // bindings are the --with flags.
@@ -425,6 +452,14 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 	if len(set)+len(with) == 0 {
 		return ref, nil
 	}
+	if ref.Instance == nil && len(with) == 0 && !f.given("set") { // a delegate whose reply, or change, is weighed
+		in, problems := file.Instance(ref.Name, pattern.FallbackChainName, []config.Binding{{Origin: ref.Name, Slot: "chain", Names: []string{ref.Name}}}, set)
+		if problems.Failed() {
+			return ref, &exit{exitUsage, problems}
+		}
+		f.say(t, problems)
+		return config.Ref{Name: ref.Name, Pos: ref.Pos, Instance: in}, nil
+	}
 	if ref.Instance == nil {
 		return ref, usagef("%s is a delegate; --set and --with are for patterns", ref.Name)
 	}
@@ -443,7 +478,10 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	if f.timeout < 0 || f.timeout == 0 && f.given("timeout") {
 		return nil, usagef("--timeout %v: want a positive time, such as 90s", f.timeout)
 	}
-	made, err := engine.New(engine.Config{File: file, Warn: func(p config.Problem) { f.say(t, config.Problems{p}) }})
+	if err := f.checkWork(isolatedIn(ref)); err != nil {
+		return nil, err
+	}
+	made, err := engine.New(engine.Config{File: file, Work: f.work(), Warn: func(p config.Problem) { f.say(t, config.Problems{p}) }})
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
@@ -455,6 +493,19 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	if err := bound.Ready(brief); err != nil {
 		return nil, &exit{exitUsage, err}
 	}
+	if err := bound.Prepare(ctx); err != nil {
+		if cause, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
+			return nil, &exit{cause.status(), cause}
+		}
+		return nil, &exit{exitUsage, err}
+	}
+	defer closePlaces(t, bound)
+	how := ""
+	if ref.Instance != nil {
+		how = ref.Instance.Config.Apply
+	} else if f.given("apply") {
+		how = f.apply
+	}
 	f.say(t, bound.Warnings)
 	var view progress = silent{}
 	if !f.quiet {
@@ -462,13 +513,20 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	}
 	result := bound.Run(ctx, brief, view.Watch)
 	view.Close()
+	applied(ctx, bound, result, how, brief)
 	err = f.print(t, result)
 	drain(bound)
 	if err != nil {
 		return result, &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
 	}
-	if !f.quiet && isTerminal(t.err) {
-		reasons(t.err, result) // the view had to cut them
+	if !f.quiet {
+		if isTerminal(t.err) {
+			reasons(t.err, result) // the view had to cut them
+		}
+		tellChange(t.err, result, how)
+	}
+	if result.ApplyError != nil {
+		return result, &exit{exitProgram, result.ApplyError}
 	}
 	return result, finish(result, f.quiet)
 }

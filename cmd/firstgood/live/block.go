@@ -196,16 +196,21 @@ func (b *block) note(r *row, state state) string {
 	case failed, rejected:
 		detail = r.reason
 	case running:
-		if r.before != "" {
+		switch {
+		case r.said != "":
+			detail = r.said
+		case r.before != "":
 			detail = "before: " + r.before
 		}
 	case judging:
+		detail = r.said
 		if by != "" {
-			detail = fmt.Sprintf("by %s, %s", by, ticking(took))
+			detail = also(detail, fmt.Sprintf("by %s, %s", by, ticking(took)))
 		}
 	case accepted, won, lost:
+		detail = r.said
 		if by != "" {
-			detail = fmt.Sprintf("judged by %s, %s", by, seconds(took))
+			detail = also(detail, fmt.Sprintf("judged by %s, %s", by, seconds(took)))
 		}
 		if r.warning != "" {
 			detail = strings.TrimPrefix(detail+": "+r.warning, ": ")
@@ -219,6 +224,14 @@ func (b *block) note(r *row, state state) string {
 		return attempt + detail
 	}
 	return r.pattern
+}
+
+// also joins what is said with what there is to say besides.
+func also(said, more string) string {
+	if said == "" {
+		return more
+	}
+	return said + "; " + more
 }
 
 // judges names those that judge or have judged r, and says how long that took from the first to the last.

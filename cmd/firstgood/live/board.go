@@ -71,6 +71,7 @@ type row struct {
 	took    time.Duration // of a call that has ended or is accepted
 	reason  string        // of one that has failed or was rejected
 	before  string        // the reason of the attempt before
+	said    string        // what the delegate says that it does, or has done
 	warning string
 	judges  []*judgement
 }
@@ -236,7 +237,7 @@ func (b *board) begin(r *row, c firstgood.Call, now time.Time) {
 }
 
 func (r *row) reset() {
-	r.call, r.state, r.took, r.reason, r.before, r.warning = -1, waiting, 0, "", "", ""
+	r.call, r.state, r.took, r.reason, r.before, r.warning, r.said = -1, waiting, 0, "", "", "", ""
 	r.judges = nil
 }
 
@@ -258,6 +259,9 @@ func (b *board) update(r *row, c firstgood.Call) event {
 	// A good reply that waits for the decision stays running or judging in the record; its duration is final.
 	if !next.ended() && c.Duration > 0 {
 		next = accepted
+	}
+	if c.Note != "" {
+		r.said = b.clip(c.Note)
 	}
 	was := r.state
 	r.state, r.took = next, c.Duration

@@ -20,6 +20,8 @@ func (b *board) plain(r *row, what event) string {
 		line := fmt.Sprintf("%s: %s after %s", name, r.state.look().word, seconds(r.took))
 		if r.state == failed || r.state == rejected {
 			line += ": " + cut(r.reason, plainCells, b.ellipsis)
+		} else if r.said != "" && (r.state == won || r.state == lost || r.state == accepted) {
+			line += ": " + cut(r.said, plainCells, b.ellipsis)
 		}
 		return line
 	}
