@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Talk runs a program like [Run], but lets talk write its stdin and read its stdout while it runs. Spec.Stdin must be
-// empty; Spec.MaxOutput does not count, and Result.Stdout is nil: how much is kept is talk's affair.
+// Talk runs a program like [Run], but lets talk write its stdin and read its stdout while it runs. Spec.Stdin and
+// Spec.Stdout must be empty; Spec.MaxOutput does not count, and Result.Stdout is nil: how much is kept is talk's affair.
 //
 // Talk is called once, on a goroutine of its own, and Talk returns after it. When it returns, stdin is closed and
 // the program gets Spec.Linger to exit by itself; then its group is ended as Run does. When the program exits first,
@@ -18,8 +18,8 @@ import (
 // The error is that of talk if the program was not stopped by ctx, and else the one that Run gives.
 func Talk(ctx context.Context, spec Spec, talk func(stdin io.Writer, stdout io.Reader) error) (Result, error) {
 	notRun := Result{ExitCode: -1}
-	if spec.Stdin != "" {
-		return notRun, fmt.Errorf("%w: stdin is given both as a text and to be talked to", ErrInvalid)
+	if spec.Stdin != "" || spec.Stdout != nil {
+		return notRun, fmt.Errorf("%w: stdin or stdout has another use than to be talked with", ErrInvalid)
 	}
 	spec, err := spec.complete()
 	if err != nil {
