@@ -34,14 +34,10 @@ func (p *parser) construct(indent int) Expr {
 	if p.tok.kind != word || p.broken() {
 		return nil
 	}
-	at := p.tok.off
-	if p.is("call") {
-		return p.call(indent)
-	}
 	if !p.begins() {
 		return nil
 	}
-	pos := p.pos(at)
+	pos := p.pos(p.tok.off)
 	switch p.tok.text {
 	case "parallel":
 		return p.parallel(pos, indent)
@@ -55,8 +51,8 @@ func (p *parser) construct(indent int) Expr {
 	return p.do(pos, indent)
 }
 
-// call reads a call, with the inputs that stand below it, indented more than indent; without those where that is -1.
-func (p *parser) call(indent int) Expr {
+// call reads a call without the inputs that stand below it.
+func (p *parser) call() Expr {
 	begin := p.tok.off
 	x := &Call{Pos: p.pos(begin)}
 	p.advance()
@@ -83,27 +79,25 @@ func (p *parser) call(indent int) Expr {
 		return nil
 	}
 	if c, _ := p.ahead(); p.is("with") && (c == '{' || c == '\n') {
-		if indent < 0 {
-			indent = p.indent
-		}
-		return &RefusedExpr{Pos: x.Pos, What: "call with", Text: p.passOver(begin, indent)}
+		return &RefusedExpr{Pos: x.Pos, What: "call with", Text: p.passOver(begin, p.indent)}
 	}
 	if p.is("(") && !p.broken() {
 		x.Parens = true
 		p.arguments(&x.Args)
 	}
-	if c, _ := p.ahead(); p.is(":") && !p.broken() && !p.bad && indent >= 0 && c == '\n' {
+	return x
+}
+
+// below reads the inputs that stand below a call, indented more than indent.
+func (p *parser) below(x *Call, indent int) {
+	if c, _ := p.ahead(); p.is(":") && !p.broken() && c == '\n' {
 		p.errorf(p.tok.off, "got a colon, want the end of the line; the inputs of a call stand below it, without a colon")
 		p.advance()
-	}
-	if indent < 0 || p.bad {
-		return x
 	}
 	if c, ok := p.deeper(indent); ok && c != '|' && !(p.inside > 0 && (isCloser(c) || c == ',')) {
 		p.advance()
 		x.Inputs = p.inputs(indent)
 	}
-	return x
 }
 
 // arguments reads values in parentheses.

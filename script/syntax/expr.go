@@ -24,6 +24,9 @@ func (p *parser) value(indent int) Expr {
 	x := p.construct(indent)
 	if x == nil && !p.bad {
 		x = p.logic()
+		if call, ok := x.(*Call); ok && !p.bad {
+			p.below(call, indent)
+		}
 	}
 	if p.bad {
 		return x
@@ -183,7 +186,7 @@ func (p *parser) worded() Expr {
 		return x
 	case "call":
 		if !p.inText {
-			return p.call(-1)
+			return p.call()
 		}
 	}
 	if reserved[t.text] {

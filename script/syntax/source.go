@@ -38,46 +38,45 @@ func newSource(text string, at Pos) *source {
 	if strings.Contains(text, "\r\n") {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
+	text, strays := scrub(text)
 	s := &source{text: text, at: at, lines: []int{0}}
-	clean := true
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\n':
+		if text[i] == '\n' {
 			s.lines = append(s.lines, i+1)
-		case c < ' ' && c != '\t', c >= 0x7f:
-			clean = false
 		}
 	}
-	if !clean {
-		s.scrub()
+	for _, stray := range strays {
+		if stray.char == utf8.RuneError {
+			s.errorf(stray.off, "got a byte that is not UTF-8; save the file as UTF-8")
+		} else {
+			s.errorf(stray.off, "got the control character U+%04X; take it out", stray.char)
+		}
 	}
 	return s
 }
 
-// scrub reports control characters and bytes that are not UTF-8.
-func (s *source) scrub() {
+// stray is a control character, or, as [utf8.RuneError], a byte that is not UTF-8.
+type stray struct {
+	off  int
+	char rune
+}
+
+// scrub puts a space in the place of each stray, so that none is shown.
+func scrub(text string) (string, []stray) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || r != '\n' && r != '\t' && unicode.IsControl(r) }) {
+		return text, nil
+	}
 	var b strings.Builder
-	from := 0
-	for i, r := range s.text {
-		_, size := utf8.DecodeRuneInString(s.text[i:])
-		broken := r == utf8.RuneError && size == 1
-		if !broken && (!unicode.IsControl(r) || r == '\n' || r == '\t') {
-			continue
+	var strays []stray
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && size == 1 || r != '\n' && r != '\t' && unicode.IsControl(r) {
+			strays = append(strays, stray{b.Len(), r})
+			r = ' '
 		}
-		if broken {
-			s.errorf(i, "got a byte that is not UTF-8; save the file as UTF-8")
-		} else {
-			s.errorf(i, "got the control character U+%04X; take it out", r)
-		}
-		b.WriteString(s.text[from:i])
-		b.WriteString(strings.Repeat(" ", size))
-		from = i + size
+		b.WriteRune(r)
 	}
-	if from > 0 {
-		b.WriteString(s.text[from:])
-		s.text = b.String()
-		s.near, s.column, s.nearLine = 0, 0, 0
-	}
+	return b.String(), strays
 }
 
 // line is the line of that index, without its end.
