@@ -114,7 +114,7 @@ func (f *evalFlags) run(ctx context.Context, t terminal, path string) error {
 	if err := f.oneRule(); err != nil {
 		return err
 	}
-	common := runFlags{file: f.file, quiet: f.quiet}
+	common := runFlags{file: f.file, quiet: f.quiet, given: none}
 	file, err := common.loadFile(t)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (f *evalFlags) rules(file *config.File) (*config.Instance, config.Problems,
 		if len(names) == 0 {
 			return nil, nil, usagef("%s names no delegate that could judge", file.Path)
 		}
-		settings := runFlags{failIf: f.failIf, acceptIf: f.acceptIf + f.criteria} // one of them is given
+		settings := runFlags{failIf: f.failIf, acceptIf: f.acceptIf + f.criteria, given: none} // one of them is given
 		set, err := settings.settings()
 		if err != nil {
 			return nil, nil, err
@@ -453,3 +453,6 @@ func namesOf(plans []*engine.Plan) []string {
 	}
 	return names
 }
+
+// none says of every flag that it is not on the command line.
+func none(string) bool { return false }
