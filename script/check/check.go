@@ -10,8 +10,8 @@ import (
 )
 
 // New resolves the names of a script and checks it. All problems are reported at once, by place; warnings and notes
-// among them do not hinder the program, which is nil where one of them is an error. The script must not be changed
-// afterwards. A nil script is an empty one.
+// among them do not hinder the program, which is nil where one of them is an error. Their lines are left for who has the
+// source. The script must not be changed afterwards. A nil script is an empty one.
 func New(script *syntax.Script, env Env) (*Program, diagnostic.Problems) {
 	if script == nil {
 		script = &syntax.Script{}

@@ -259,6 +259,7 @@ func (k *callCode) brief(t *thread, call *Call) error {
 	if size+int64(len(prompt)) > MaxSize {
 		return failf(k.pos, "the brief takes more than 64 MiB")
 	}
+	call.Prompt = prompt
 	if t.sent.is(k, prompt, given) {
 		call.Brief = t.sent.brief
 		return nil

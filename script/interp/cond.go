@@ -398,7 +398,8 @@ func (c *compiler) criteria(x *syntax.CriteriaTest) test {
 			return false, err
 		}
 		k.initial, v.initial = false, false
-		verdict, err := t.s.cfg.Host.Criteria(t.ctx, Criterion{Pos: pos, Input: name, Criteria: k, Value: v, Form: form, Brief: t.brief()})
+		brief, _ := t.brief()
+		verdict, err := t.s.cfg.Host.Criteria(t.ctx, Criterion{Pos: pos, Input: name, Criteria: k, Value: v, Form: form, Brief: brief})
 		if err != nil {
 			return false, judgeError(pos, err)
 		}
@@ -435,14 +436,17 @@ func withDetail(v Value, detail string) (Value, error) {
 const adjustedBrief = "adjusted_brief"
 
 // adjusted compiles V.adjusted_brief.
-func (c *compiler) adjusted(slot int, quiet bool) expr {
-	key := []step{{key: adjustedBrief}}
+func (c *compiler) adjusted(slot int, key []step, quiet bool) expr {
 	return func(t *thread) (Value, error) {
 		v := t.frame[slot]
 		found, err := t.walk(v, key, true)
-		if err != nil || !found.IsNull() || quiet || t.s.brief < 0 || v.IsNull() {
+		if err != nil || !found.IsNull() || quiet || v.IsNull() {
 			return found, err
 		}
-		return Text(t.brief().String() + "\n\n" + v.String()), nil
+		brief, ok := t.brief()
+		if !ok {
+			return t.walk(v, key, false)
+		}
+		return Text(brief.String() + "\n\n" + v.String()), nil
 	}
 }

@@ -177,7 +177,7 @@ func (c *compiler) ref(x *syntax.Ref, quiet bool) expr {
 	case c.p.Guards[x]:
 		return c.guardReason(slot)
 	case steps[len(steps)-1].key == adjustedBrief && len(steps) == 1:
-		return c.adjusted(slot, quiet)
+		return c.adjusted(slot, steps, quiet)
 	case len(steps) == 1 && steps[0].index != nil:
 		index, pos := steps[0].index, steps[0].pos
 		return func(t *thread) (Value, error) {

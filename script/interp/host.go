@@ -12,7 +12,7 @@ import (
 
 // Host does what a script cannot do by itself. Its methods may be called from several goroutines at once, and by branches
 // that have lost also after the run has returned; they should return soon after ctx is done. The context carries what that
-// of the run does: branches do not show in it. A nil field of the interfaces' arguments means what it says there.
+// of the run does: branches do not show in it. Each call should be an attempt of its own, with a key of its own.
 type Host interface {
 	// Call gives a brief to a delegate and returns its reply as a value. An error is one of the delegate's, which the
 	// script may catch, unless it stops the run; see [Stops].
@@ -32,6 +32,7 @@ type Call struct {
 	Target   string          // as it is written: a slot, a variable, an instance or a function
 	Delegate *Reference      // the delegate that a slot or a variable holds; nil where Target is an instance or a function; not to be changed
 	Brief    firstgood.Brief // its inputs are those of the call, by name
+	Prompt   string          // what the call says beside its inputs; the brief begins with it; "" for nothing
 	Model    string          // which model is to be asked; "" for the delegate's own
 	Retry    int             // how often it has been tried before, from 0
 }
@@ -43,7 +44,7 @@ type Criterion struct {
 	Criteria Value  // the criteria, a text as a rule
 	Value    Value  // what is weighed
 	Form     Form
-	Brief    firstgood.Brief // the run's; see [Config.Brief]
+	Brief    firstgood.Brief // the run's: the first of its inputs task_brief, brief, input and task that has a value
 }
 
 // Form says what criteria are about.

@@ -44,7 +44,7 @@ type Script struct {
 	size   int // of the frame
 	body   stmt
 	blocks map[string]*block
-	brief  int // the input that is the run's brief, -1 for none
+	briefs []int // the inputs that may be the run's brief, the first one first
 	live   live
 }
 
@@ -63,11 +63,11 @@ func New(cfg Config) (*Script, error) {
 	if cfg.Backoff == 0 {
 		cfg.Backoff = time.Second
 	}
-	s := &Script{cfg: cfg, blocks: map[string]*block{}, brief: -1}
+	s := &Script{cfg: cfg, blocks: map[string]*block{}}
 	for _, name := range briefs {
 		for i, in := range cfg.Program.Env.Inputs {
-			if in.Name == name && s.brief < 0 {
-				s.brief = i
+			if in.Name == name {
+				s.briefs = append(s.briefs, i)
 			}
 		}
 	}
@@ -179,16 +179,14 @@ func (t *thread) warn(pos syntax.Pos, format string, args ...any) {
 	}
 }
 
-// brief is the run's brief.
-func (t *thread) brief() firstgood.Brief {
-	if t.s.brief < 0 {
-		return firstgood.Brief{}
+// brief is the run's brief, and whether there is one.
+func (t *thread) brief() (firstgood.Brief, bool) {
+	for _, i := range t.s.briefs {
+		if v := t.run.inputs[i]; !v.IsNull() {
+			return firstgood.Text(v.String()), true
+		}
 	}
-	v := t.run.inputs[t.s.brief]
-	if v.IsNull() {
-		return firstgood.Brief{}
-	}
-	return firstgood.Text(v.String())
+	return firstgood.Brief{}, false
 }
 
 // thread is what runs statements one after another: the run itself, or a branch.
