@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/firstgood/firstgood"
@@ -96,7 +97,7 @@ func (b *body) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcom
 	if sink != nil {
 		*sink = got
 	}
-	out := firstgood.Outcome[firstgood.Reply]{WinnerIndex: -1, Duration: time.Since(began), Calls: scope.Record.Under(scope.Call)}
+	out := firstgood.Outcome[firstgood.Reply]{WinnerIndex: -1, Duration: time.Since(began), Calls: decided(scope.Record, scope.Call)}
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -136,6 +137,17 @@ func (b *body) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcom
 
 var errDone = errors.New("the steps have ended")
 
+// decided is what a body has called, as it stands when that has ended: calls that have not heard of it yet are cancelled.
+func decided(record *firstgood.Record, under int) []firstgood.Call {
+	calls := record.Under(under)
+	for i := range calls {
+		if c := &calls[i]; c.State == firstgood.StateRunning || c.State == firstgood.StateJudging {
+			c.State, c.Duration = firstgood.StateCancelled, record.Elapsed()-c.Started
+		}
+	}
+	return calls
+}
+
 // statusOf is the status of a run that an error has ended.
 func statusOf(f firstgood.Failure) firstgood.Status {
 	var e *firstgood.Error
@@ -166,25 +178,47 @@ func (b *body) begin(brief firstgood.Brief) *work {
 	for name, value := range b.values {
 		w.inputs[name], w.said[name] = value, true
 	}
-	named := false
 	for _, name := range brief.Inputs() {
 		w.inputs[name], _ = brief.Input(name)
 		w.said[name] = true
-		named = named || isBrief(name)
 	}
-	name := BriefInput(b.doc)
-	if name == "" {
-		for _, known := range briefNames {
-			if slices.Contains(b.free, known) && name == "" {
-				name = known
-			}
+	target := BriefInput(b.doc)
+	for _, known := range briefNames {
+		if target == "" && slices.Contains(b.free, known) {
+			target = known
 		}
 	}
-	if name != "" && !named && brief.IsText() && brief.String() != "" {
-		w.inputs[name], w.said[name] = encode(brief.String()), true
+	if target != "" && brief.IsText() && brief.String() != "" && b.takesText(brief, target) {
+		w.inputs[target], w.said[target] = encode(brief.String()), true
 	}
 	return w
 }
+
+// takesText reports whether the text of a brief is the input target. Where a text calls a text, the brief has inputs by name
+// and renders them; then they are taken by name, unless the document does not know them all, so that something would be lost.
+func (b *body) takesText(brief firstgood.Brief, target string) bool {
+	named, unknown := false, false
+	for _, name := range brief.Inputs() {
+		if name == "candidate_config" && b.doc.Input(name) == nil {
+			return false // what it holds are inputs, and the rest is about it
+		}
+		if isBrief(name) || name == target {
+			named = true
+			var text string
+			value, _ := brief.Input(name)
+			if json.Unmarshal(value, &text) == nil && text != "" && strings.HasPrefix(brief.String(), text) {
+				return true // the same, or the same with what was learnt
+			}
+			continue
+		}
+		unknown = unknown || b.doc.Input(name) == nil && b.doc.Setting(name) == nil && !slices.Contains(b.free, name)
+	}
+	_, asks := b.steps.(*asking) // it shows what it is given, whatever its name
+	return !named || unknown && !asks
+}
+
+// promptInput is the input of a brief that holds what the calling text asks for, beside the inputs that it gives by name.
+const promptInput = "prompt"
 
 // BriefInput is the input of a document that a brief is: the first of task_brief, brief, input and task that it has, else
 // its only one; "" when there is none.

@@ -64,13 +64,16 @@ func (a *asking) shaped(reply firstgood.Reply) (yield, error) {
 	return got, nil
 }
 
-// ordered are the inputs of a run as a prompt shows them: those that the document declares, in its order, then the others by
-// name. A brief that is none of them stands first.
+// ordered are the inputs of a run as a prompt shows them: what the caller asks for, those that the document declares, in its
+// order, then the others by name. A brief that is none of them stands first.
 func (w *work) ordered() []document.Given {
 	var given []document.Given
 	add := func(name string) { given = append(given, document.Given{Name: name, Value: w.inputs[name]}) }
 	if BriefInput(w.doc) == "" && w.brief.IsText() && w.brief.String() != "" && len(w.brief.Inputs()) == 0 {
 		given = append(given, document.Given{Name: briefNames[0], Value: encode(w.brief.String())})
+	}
+	if _, asked := w.inputs[promptInput]; asked && w.doc.Input(promptInput) == nil {
+		add(promptInput)
 	}
 	for _, in := range w.doc.Inputs {
 		if _, has := w.inputs[in.Name]; has {
@@ -78,7 +81,7 @@ func (w *work) ordered() []document.Given {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.inputs)) {
-		if w.doc.Input(name) == nil {
+		if w.doc.Input(name) == nil && name != promptInput {
 			add(name)
 		}
 	}

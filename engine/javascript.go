@@ -106,7 +106,10 @@ func (j *javascript) rlm(ctx context.Context, w *work, c composite.Call) (string
 	if err != nil {
 		return "", err
 	}
-	brief, err := briefOf(c)
+	brief, prompt, err := briefOf(c)
+	if err == nil {
+		brief, err = prompting(brief, prompt, in)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -160,10 +163,13 @@ func (j *javascript) model(name string) (runner, *config.Instance, error) {
 }
 
 // briefOf is the brief of a call of rlm: its first argument, with the second below it, where there is one. The keys of both,
-// where they are objects, and those of a state for a nested instance, are inputs too.
-func briefOf(c composite.Call) (firstgood.Brief, error) {
-	var text string
-	if json.Unmarshal(c.Brief, &text) != nil && !isNull(c.Brief) {
+// where they are objects, and those of a state for a nested instance, are inputs too. The prompt is the first argument where it
+// is a text.
+func briefOf(c composite.Call) (brief firstgood.Brief, prompt string, err error) {
+	text := ""
+	if json.Unmarshal(c.Brief, &prompt) == nil {
+		text = prompt
+	} else if !isNull(c.Brief) {
 		text = string(c.Brief)
 	}
 	if !isNull(c.Context) {
@@ -172,18 +178,17 @@ func briefOf(c composite.Call) (firstgood.Brief, error) {
 		}
 		text += "Context:\n" + string(c.Context)
 	}
-	brief := firstgood.Text(text)
+	brief = firstgood.Text(text)
 	for _, object := range []json.RawMessage{c.Context, c.Brief, c.State} {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(object, &fields) != nil {
 			continue
 		}
 		for name, value := range fields {
-			var err error
 			if brief, err = brief.With(name, value); err != nil {
-				return brief, err
+				return brief, prompt, err
 			}
 		}
 	}
-	return brief, nil
+	return brief, prompt, nil
 }

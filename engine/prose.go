@@ -120,7 +120,11 @@ func (p *prose) Call(ctx context.Context, call interp.Call) (interp.Value, error
 	if err != nil {
 		return interp.Value{}, err
 	}
-	reply, err := p.body.ask(ctx, member, w.handed(call.Brief, in))
+	brief, err := prompting(call.Brief, call.Prompt, in)
+	if err != nil {
+		return interp.Value{}, err
+	}
+	reply, err := p.body.ask(ctx, member, w.handed(brief, in))
 	if err != nil {
 		return interp.Value{}, err
 	}
@@ -161,6 +165,14 @@ func (p *prose) callee(call interp.Call) (runner, *config.Instance, error) {
 		return &modelled{p.body.members[slot][place], member}, in, nil
 	}
 	return member, nil, nil
+}
+
+// prompting gives an instance what a call says beside its inputs, where it has some.
+func prompting(brief firstgood.Brief, prompt string, to *config.Instance) (firstgood.Brief, error) {
+	if prompt == "" || to == nil || len(brief.Inputs()) == 0 {
+		return brief, nil
+	}
+	return brief.With(promptInput, prompt)
 }
 
 // handed is the brief of a call as the instance that it goes to gets it: with what that declares, this run has, and the call
