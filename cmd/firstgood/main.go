@@ -215,7 +215,7 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s; %s --help lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(t), newChain(t), newRace(t), newDemo(t), newInit(t), newAgents(t), newClean(t), newCheck(t), newFormat(t), newJudge(t), newPatterns(t), newSchema(t), newLab(t), newVersion(t))
+	root.AddCommand(newRun(t), newChain(t), newRace(t), newDemo(t), newInit(t), newAgents(t), newClean(t), newDemoAgent(t), newCheck(t), newFormat(t), newJudge(t), newPatterns(t), newSchema(t), newLab(t), newVersion(t))
 	root.InitDefaultCompletionCmd()
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",

@@ -54,6 +54,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil { // what scripts build is not built from nothing
+				env.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+			}
 			for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 				env.Setenv(name, "")
 			}
