@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/firstgood/firstgood/agent"
 )
 
 // defaultFile is where the file is unless told otherwise.
@@ -84,19 +86,6 @@ var providers = []provider{
 	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto"},
 }
 
-// agents are coding agents with the arguments that let them work without a terminal.
-var agents = []struct {
-	program string
-	argv    []string
-}{
-	{"claude", []string{"claude", "-p", "{brief}"}},
-	{"codex", []string{"codex", "exec", "{brief}"}},
-	{"gemini", []string{"gemini", "-p", "{brief}"}},
-	{"opencode", []string{"opencode", "run", "{brief}"}},
-	{"qwen", []string{"qwen", "-p", "{brief}"}},
-	{"aider", []string{"aider", "--yes-always", "--message", "{brief}"}},
-}
-
 // findings is what init found.
 type findings struct {
 	models []string // names of delegates that answer, the preferred first
@@ -138,18 +127,14 @@ func look(ctx context.Context, m machine) findings {
 		f.lines = append(f.lines, fmt.Sprintf("  %s: {openai: {base_url: %q, model: %s}}", s.name, s.url, quoted(models[i])))
 		f.notes = append(f.notes, fmt.Sprintf("%s: a server at %s with the model %s", s.name, s.url, models[i]))
 	}
-	for _, a := range agents {
-		if _, err := m.find(a.program); err != nil {
+	for _, found := range agent.Find(m.find) {
+		if found.Path == "" {
 			continue
 		}
-		argv := make([]string, len(a.argv))
-		for i, arg := range a.argv {
-			argv[i] = quoted(arg)
-		}
-		name := a.program + "-agent"
+		name := found.Kind.Name + "-agent"
 		f.agents = append(f.agents, name)
-		f.lines = append(f.lines, fmt.Sprintf("  %s: {command: {argv: [%s]}, timeout: 10m, effects: unsafe}", name, strings.Join(argv, ", ")))
-		f.notes = append(f.notes, fmt.Sprintf("%s: %s is on PATH", name, a.program))
+		f.lines = append(f.lines, fmt.Sprintf("  %s: {agent: %s, timeout: 30m} # works in a clone of the repository", name, found.Kind.Name))
+		f.notes = append(f.notes, fmt.Sprintf("%s: %s is on PATH", name, found.Kind.Program))
 	}
 	return f
 }
@@ -203,11 +188,18 @@ func (f findings) file() string {
 	b.WriteString("defaults: {timeout: 2m}\ndelegates:\n")
 	b.WriteString(strings.Join(f.lines, "\n"))
 	b.WriteString("\n")
+	if len(f.models)+len(f.agents) > 0 {
+		b.WriteString("patterns:\n")
+	}
 	if len(f.models) > 0 {
-		fmt.Fprintf(&b, "patterns:\n  answer: # in order of preference, moving on only when one fails\n    pattern: fallback-chain\n    with: {chain: [%s]}\n    config: {nonempty: true}\n", strings.Join(f.models, ", "))
+		fmt.Fprintf(&b, "  answer: # in order of preference, moving on only when one fails\n    pattern: fallback-chain\n    with: {chain: [%s]}\n    config: {nonempty: true}\n", strings.Join(f.models, ", "))
 	}
 	if len(f.models) > 1 {
 		fmt.Fprintf(&b, "  quick: # all at once, the first good reply wins\n    pattern: race\n    with: {candidates: [%s]}\n    config: {nonempty: true}\n", strings.Join(f.models, ", "))
+	}
+	if len(f.agents) > 0 {
+		fmt.Fprintf(&b, "  fix: # the first change that the command accepts; write your own tests there\n    pattern: race\n    with: {candidates: [%s]}\n"+
+			"    config:\n      acceptance_criteria: {command: [go, test, ./...], timeout: 10m}\n      patch: {nonempty: true}\n      apply: patch\n", strings.Join(f.agents, ", "))
 	}
 	return b.String()
 }
@@ -218,7 +210,7 @@ const emptyFile = `# Nothing was found on this machine, so these delegates ask t
 # and replace them by your own, such as
 #   fast: {openai: {model: gpt-5-mini}}                                              # OPENAI_API_KEY
 #   local: {openai: {base_url: "http://127.0.0.1:11434/v1", model: llama3.2}}        # ollama
-#   agent: {command: {argv: [claude, -p, "{brief}"]}, timeout: 10m, effects: unsafe}
+#   claude: {agent: claude}                                                         # a coding agent
 defaults: {timeout: 30s}
 delegates:
   broken: {openai: {base_url: "http://127.0.0.1:8181/v1", model: "500"}}
@@ -245,7 +237,7 @@ func (f findings) tell(w io.Writer, path string) {
 	}
 	name, brief := "answer", "What is the capital of France?"
 	if len(f.models) == 0 {
-		name, brief = f.agents[0], "Say what this repository is for."
+		name, brief = "fix", "Make the failing test pass."
 	}
 	fmt.Fprintf(w, "\nnext:\n  firstgood check%s\n  firstgood run%s %s %q\n", file, named, name, brief)
 }

@@ -46,13 +46,13 @@ func TestInit_Files(t *testing.T) {
 		{name: "one key", keys: map[string]string{"OPENAI_API_KEY": "sk-4711"}, names: "openai answer", chain: "openai", judge: "openai"},
 		{name: "keys, server and agents", keys: map[string]string{"GROQ_API_KEY": "sk-4711", "MISTRAL_API_KEY": "sk-4712"},
 			servers: servers, agents: []string{"claude", "gemini"},
-			names: "groq mistral here claude-agent gemini-agent answer quick", chain: "groq mistral here", judge: "groq"},
+			names: "groq mistral here claude-agent gemini-agent answer quick fix", chain: "groq mistral here", judge: "groq"},
 		{name: "all keys", keys: map[string]string{"OPENAI_API_KEY": "sk-1111", "GEMINI_API_KEY": "sk-1111", "ANTHROPIC_API_KEY": "sk-1111",
 			"GROQ_API_KEY": "sk-1111", "MISTRAL_API_KEY": "sk-1111", "OPENROUTER_API_KEY": "sk-1111"},
 			names: "openai gemini claude-api groq mistral openrouter answer quick", chain: "openai gemini claude-api groq mistral openrouter", judge: "openai"},
 		{name: "server alone", servers: servers, names: "here answer", chain: "here", judge: "here"},
 		{name: "agents alone", agents: []string{"codex", "aider", "qwen", "opencode"},
-			names: "codex-agent opencode-agent qwen-agent aider-agent"},
+			names: "codex-agent opencode-agent qwen-agent aider-agent fix"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := look(t.Context(), machine{
@@ -80,7 +80,7 @@ func TestInit_Files(t *testing.T) {
 			}
 			answer, _ := file.Lookup("answer")
 			var chain []string
-			if answer.Instance != nil { // agents alone make no chain: they are unsafe
+			if answer.Instance != nil { // agents alone make no chain, but a race
 				for _, ref := range answer.Instance.Bound("chain") {
 					chain = append(chain, ref.Name)
 				}
@@ -98,8 +98,8 @@ func TestInit_Files(t *testing.T) {
 				if ok && d.Name != "openai" && spec.BaseURL.IsZero() {
 					t.Errorf("%s has no base_url, so it would get OpenAI's key", d.Name)
 				}
-				if _, ok := d.Spec.(*config.Command); ok && d.Effects != config.EffectsUnsafe {
-					t.Errorf("the agent %s has the effects %s", d.Name, d.Effects)
+				if _, ok := d.Spec.(*config.Agent); ok && !d.Isolated() {
+					t.Errorf("the agent %s works in the folder itself", d.Name)
 				}
 			}
 		})
