@@ -16,12 +16,16 @@ import (
 	"time"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/composite"
 	"github.com/firstgood/firstgood/engine"
 	"github.com/firstgood/firstgood/lab"
 )
 
 // TestMain runs the tests, or is the program that they run, as the first argument says.
 func TestMain(m *testing.M) {
+	if composite.IsChild() {
+		os.Exit(composite.Child(os.Stdin, os.Stdout))
+	}
 	if len(os.Args) > 2 && os.Args[1] == "program" {
 		program(os.Args[2], os.Args[3:])
 	}

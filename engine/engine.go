@@ -412,8 +412,13 @@ func (e *Engine) instance(in *config.Instance) (runner, error) {
 	if cfg.Criteria, err = e.criteria(in); err != nil {
 		return nil, err
 	}
-	if t != nil && t.doc.Kind == document.Pattern {
-		cfg.Criteria = constant(cfg.Criteria)
+	if t != nil {
+		if cfg.Criteria, err = e.carried(in, cfg.Criteria); err != nil {
+			return nil, err
+		}
+		if t.doc.Kind == document.Pattern && in.Pattern == pattern.FallbackChainName && in.Config.Acceptance == nil && !in.Config.NonEmpty {
+			cfg.Criteria = constant(cfg.Criteria)
+		}
 	}
 	cfg.Criteria = discreet(cfg.Criteria, e.hidden)
 	if err := e.policy(in, &cfg); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/criteria"
 	"github.com/firstgood/firstgood/diagnostic"
+	"github.com/firstgood/firstgood/pattern"
 	"github.com/firstgood/firstgood/script/interp"
 )
 
@@ -175,8 +176,8 @@ func prompting(brief firstgood.Brief, prompt string, to *config.Instance) (first
 	return brief.With(promptInput, prompt)
 }
 
-// handed is the brief of a call as the instance that it goes to gets it: with what that declares, this run has, and the call
-// does not give, and with what a candidate's config holds.
+// handed is the brief of a call as the instance that it goes to gets it: with the inputs that this declares, this run has, and
+// neither the call nor the instance gives, and with what a candidate's config holds. Settings are each instance's own.
 func (w *work) handed(brief firstgood.Brief, to *config.Instance) firstgood.Brief {
 	if to == nil {
 		return brief
@@ -187,12 +188,13 @@ func (w *work) handed(brief firstgood.Brief, to *config.Instance) firstgood.Brie
 	}
 	names := slices.Clone(t.free)
 	for _, in := range t.doc.Inputs {
-		if !isBrief(in.Name) {
+		if !isBrief(in.Name) && t.doc.Setting(in.Name) == nil {
 			names = append(names, in.Name)
 		}
 	}
 	for _, name := range names {
-		if _, given := brief.Input(name); given {
+		_, given := brief.Input(name)
+		if _, set := to.Config.Values[name]; given || set {
 			continue
 		}
 		if value, has := w.inputs[name]; has {
@@ -269,4 +271,40 @@ func (p *prose) Warn(problem diagnostic.Problem) {
 	if p.warn != nil {
 		p.warn(problem)
 	}
+}
+
+// carried lets the criteria that a call gives by name take the place of those that are set, as the text of the document would
+// have it.
+func (e *Engine) carried(in *config.Instance, set firstgood.Criteria[firstgood.Reply]) (firstgood.Criteria[firstgood.Reply], error) {
+	name, at := "failure_criteria", func(rule criteria.Rule) criteria.Config { return criteria.Config{Failure: []criteria.Rule{rule}} }
+	if in.Pattern == pattern.RaceName {
+		name, at = "acceptance_criteria", func(rule criteria.Rule) criteria.Config { return criteria.Config{Accept: []criteria.Rule{rule}} }
+	}
+	var weighs *judge
+	if !in.Judge.IsZero() {
+		var err error
+		if weighs, err = e.judge(in.Judge); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, brief firstgood.Brief, reply firstgood.Reply) (firstgood.Verdict, error) {
+		given, carries := brief.Input(name)
+		var text string
+		if json.Unmarshal(given, &text) != nil {
+			text = string(given)
+		}
+		switch {
+		case !carries && set == nil, carries && isBlank(given):
+			return firstgood.Verdict{}, nil
+		case !carries:
+			return set(ctx, brief, reply)
+		case weighs == nil:
+			return firstgood.Verdict{}, &unjudged{fmt.Sprintf("%s is given to %s, and weighing it needs a judge: write judge: NAME at the top of the file", name, in.Name)}
+		}
+		weigh, err := criteria.New(at(criteria.Judge(criteria.JudgeConfig{Text: text, Judge: weighs})))
+		if err != nil {
+			return firstgood.Verdict{}, err
+		}
+		return weigh(ctx, brief, reply)
+	}, nil
 }

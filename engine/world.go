@@ -242,6 +242,9 @@ func (w *World) instance(di *document.Instance, doc *document.Document, name str
 		}
 	}
 	in, more := config.Compose(p, name, di.Pos, slots, set, config.Kinds(), w.Extras()...)
+	if in != nil && w.Native(of) != "" {
+		in.WantsJudge = true // a call may bring criteria
+	}
 	w.instances[key] = in
 	return in, append(problems, more...)
 }
@@ -312,11 +315,7 @@ func (w *World) textOf(doc *document.Document) (*writing, diagnostic.Problems) {
 	}
 	t := &writing{doc: doc}
 	w.texts[doc] = t
-	if name, _, ok := document.Native(doc); ok && !w.cfg.Literal {
-		t.native = name
-		return t, nil
-	}
-	if doc.Body == nil {
+	if t.native = w.Native(doc); t.native != "" || doc.Body == nil {
 		return t, nil
 	}
 	if doc.Body.Language == document.JavaScript {
@@ -459,8 +458,8 @@ func (w *World) nativeDefaults(doc *document.Document, p config.Pattern) map[str
 
 // Native returns the pattern that firstgood runs in place of the document's text; "" where the text is run.
 func (w *World) Native(doc *document.Document) string {
-	if t := w.texts[doc]; t != nil {
-		return t.native
+	if name, _, ok := document.Native(doc); ok && !w.cfg.Literal {
+		return name
 	}
 	return ""
 }

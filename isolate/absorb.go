@@ -3,6 +3,9 @@ package isolate
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +33,7 @@ func absorb(ctx context.Context, g git) (tree string, nested []string, err error
 	for _, change := range changes {
 		switch {
 		case change.old.mode == modeSubmodule:
-		case change.status == 'D':
+		case change.status == 'D' || !isContent(filepath.Join(g.dir, filepath.FromSlash(change.path))):
 			gone = append(gone, change.path)
 		default:
 			there = append(there, change.path)
@@ -58,6 +61,12 @@ func absorb(ctx context.Context, g git) (tree string, nested []string, err error
 	// A sparse checkout of a partial clone has names of objects that are not here.
 	tree, err = g.line(ctx, "write-tree", "--missing-ok")
 	return tree, nested, err
+}
+
+// isContent reports whether a path has what git can store. Git takes a pipe for a file until it is to read it.
+func isContent(name string) bool {
+	info, err := os.Lstat(name)
+	return err != nil || info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink
 }
 
 // Modes of git.

@@ -213,6 +213,9 @@ func difference(got, want map[string]string) string {
 	return b.String()
 }
 
+// nopContext is for what a test does not stop.
+var nopContext = context.Background()
+
 func contains(t testing.TB, text, want string) {
 	t.Helper()
 	if !strings.Contains(text, want) {

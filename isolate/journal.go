@@ -349,7 +349,7 @@ func (j *journal) finish(top *os.Root) error {
 	}
 	for _, s := range j.Steps {
 		for dir := path.Dir(string(s.Path)); s.deletes() && dir != "."; dir = path.Dir(dir) {
-			if top.Remove(filepath.FromSlash(dir)) != nil { // it has something in it
+			if !removeFolder(top, dir) {
 				break
 			}
 		}
@@ -370,7 +370,7 @@ func (j *journal) undo(top *os.Root) error {
 		}
 		// Folders may stand where deleted files have to come back, and these come later.
 		for _, dir := range slices.Backward(j.Dirs) {
-			_ = top.Remove(local(dir)) // it is not empty, or not yet, or was there
+			_ = removeFolder(top, string(dir)) // it is not there yet, or no folder yet, or it was there and has files
 		}
 	}
 	if j.Commit != nil {
@@ -412,6 +412,12 @@ func (j *journal) undoStep(top *os.Root, s step) error {
 		return err
 	}
 	return nil
+}
+
+// removeFolder removes a folder if it is one, and empty.
+func removeFolder(top *os.Root, dir string) bool {
+	info, err := top.Lstat(filepath.FromSlash(dir))
+	return err == nil && info.IsDir() && top.Remove(filepath.FromSlash(dir)) == nil
 }
 
 // removeEmpty removes a folder of folders.

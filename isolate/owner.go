@@ -143,40 +143,49 @@ func parseRunName(name string) (pid int, start string, ok bool) {
 // rootFor returns the root to use, made if need be. It is never within what is isolated, where it would be part of it.
 func rootFor(given, isolated string) (string, error) {
 	if given != "" {
-		root, err := filepath.Abs(given)
+		root, err := makeRoot(given, isolated)
 		if err != nil {
-			return "", err
-		}
-		if err := os.MkdirAll(root, 0o700); err != nil {
 			return "", fmt.Errorf("folder for trees: %w", err)
-		}
-		if root, err = filepath.EvalSymlinks(root); err != nil {
-			return "", err
-		}
-		if within(isolated, root) {
-			return "", fmt.Errorf("folder for trees: %s is within %s; choose one outside of it", root, isolated)
 		}
 		return root, nil
 	}
 	var problems []error
-	for _, root := range DefaultRoots() {
-		err := os.MkdirAll(root, 0o700)
-		if err == nil {
-			root, err = filepath.EvalSymlinks(root)
-		}
+	for _, candidate := range DefaultRoots() {
+		root, err := makeRoot(candidate, isolated)
 		if err == nil {
 			err = ours(root)
 		}
-		switch {
-		case err != nil:
-			problems = append(problems, err)
-		case within(isolated, root):
-			problems = append(problems, fmt.Errorf("%s is within %s", root, isolated))
-		default:
+		if err == nil {
 			return root, nil
 		}
+		problems = append(problems, err)
 	}
 	return "", fmt.Errorf("no folder for trees: %w", errors.Join(problems...))
+}
+
+// makeRoot makes a folder outside of what is isolated, and returns its name free of symbolic links.
+func makeRoot(name, isolated string) (string, error) {
+	root, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	missing := "" // what is not yet there
+	for {
+		real, err := filepath.EvalSymlinks(root)
+		if err == nil {
+			root = filepath.Join(real, missing)
+			break
+		}
+		parent := filepath.Dir(root)
+		if !errors.Is(err, fs.ErrNotExist) || parent == root {
+			return "", err
+		}
+		root, missing = parent, filepath.Join(filepath.Base(root), missing)
+	}
+	if within(isolated, root) {
+		return "", fmt.Errorf("%s is within %s; choose one outside of it", root, isolated)
+	}
+	return root, os.MkdirAll(root, 0o700)
 }
 
 // DefaultRoots are the folders that stand for a Root of "": the first that can be used is. Clean looks at all of them.
