@@ -3,8 +3,6 @@ package syntax
 import (
 	"slices"
 	"strings"
-
-	"github.com/firstgood/firstgood/diagnostic"
 )
 
 // begins reports whether the word in sight begins a construct with a block, or a do, rather than being a name.
@@ -204,7 +202,7 @@ func (p *parser) mods() (m Mods) {
 		if t.kind != word || t.text != "count" && t.text != "on-fail" {
 			near := ""
 			if t.kind == word {
-				near = diagnostic.Nearest(t.text, []string{"count", "on-fail"})
+				near = p.nearest(t.text, []string{"count", "on-fail"})
 			}
 			switch {
 			case near != "":
@@ -246,7 +244,7 @@ func (p *parser) choice(want string, words []string) string {
 		}
 		text += part.Text
 	}
-	switch near := diagnostic.Nearest(text, words); {
+	switch near := p.nearest(text, words); {
 	case slices.Contains(words, text):
 		return text
 	case near != "":

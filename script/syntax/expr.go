@@ -206,7 +206,7 @@ func (p *parser) worded() Expr {
 		if what == "session" || what == "resume" || what == "gate" || what == "output" {
 			x.What = "function call"
 		}
-		to := functionEnd(p.text[:p.limit], t.end)
+		to := functionEnd(p.text[:p.limit], t.end, p.indent)
 		if to < 0 {
 			p.missed(t.end)
 			return nil
@@ -368,12 +368,9 @@ func (p *parser) resume(closer string, base, begin int) bool {
 		case kind == unitOpen:
 			depth++
 		case kind == unitClose && depth == 0:
-			if p.text[i:next] != closer {
-				return false
-			}
 			p.jump(i)
-			p.bad = false
-			return true
+			p.bad = p.text[i:next] != closer // of the brackets around these
+			return !p.bad
 		case kind == unitClose:
 			depth--
 		case kind == unitComma && depth == 0, kind == unitEnd && depth == 0:

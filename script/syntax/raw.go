@@ -186,8 +186,8 @@ func reindent(s string, from, to int) string {
 }
 
 // functionEnd is where the arguments of a function that begin at i end, with the keys and indexes that follow: -1 where the
-// bracket is not closed.
-func functionEnd(s string, i int) int {
+// bracket is not closed before a line that is not indented more than base.
+func functionEnd(s string, i, base int) int {
 	for i < len(s) {
 		switch {
 		case s[i] == '(' || s[i] == '[':
@@ -201,9 +201,16 @@ func functionEnd(s string, i int) int {
 				if kind == unitOpen {
 					depth++
 				} else if kind == unitClose {
-					if depth--; depth == 0 {
-						break
+					depth--
+				} else if kind == unitEnd {
+					indent, first := nextLine(s, next)
+					if first == len(s) || indent <= base && !isCloser(s[first]) {
+						return -1
 					}
+					i = first
+				}
+				if depth == 0 {
+					break
 				}
 			}
 		case s[i] == '.' && pathLength(s[i+1:]) > 0:

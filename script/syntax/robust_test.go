@@ -34,6 +34,12 @@ func hostile() map[string]string {
 		"long line":  "let a = [" + strings.Repeat(`"é", `, 150_000) + "]\n",
 		"many lines": strings.Repeat("let a = call b\n  c: \"d\"\n", 40_000),
 		"many wrong": strings.Repeat("let = 5\n", 100_000),
+		"open calls": strings.Repeat("a(\n", 300_000),
+		"misspelt":   strings.Repeat("retrun a\n", 100_000),
+		"open lines": strings.Repeat("\"\n", 500_000),
+		"mixed up":   strings.Repeat("[", 100_000) + strings.Repeat("}", 100_000),
+		"long notes": strings.Repeat("x = a\n\n# b\n", 80_000),
+		"many texts": strings.Repeat("session \"\"\"\n", 80_000) + "\"\"\"\n\"\"\"",
 		"refused":    strings.Repeat("session \"x\"\n  prompt: \"y\"\n", 40_000),
 		"comments":   strings.Repeat("# x\n", 250_000),
 		"colons":     "if " + deep(": x ", 200_000) + "\n",
@@ -44,23 +50,23 @@ func hostile() map[string]string {
 	}
 }
 
-// within reports whether a place is in the source, whose unindented text has column 5 and whose first line is 3.
-func within(src string, at Pos) bool {
-	lines := strings.Split(src, "\n")
+// within reports whether a place is in a source of these lines, whose unindented text has column 5 and whose first line is 3.
+func within(lines []string, at Pos) bool {
 	i := at.Line - 3
 	return i >= 0 && i < len(lines) && at.Column >= 5 && at.Column <= 5+len([]rune(lines[i]))
 }
 
 func TestHostileSources(t *testing.T) {
-	fine := []string{"crlf", "bom", "many lines", "refused", "comments", "long line"}
+	fine := []string{"crlf", "bom", "many lines", "refused", "comments", "long line", "long notes", "many texts"}
 	for name, src := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			script, problems := Parse(src, Pos{File: "f", Line: 3, Column: 5})
 			if script == nil || len(problems) > maxProblems+1 {
 				t.Fatalf("%d problems", len(problems))
 			}
+			lines := strings.Split(src, "\n")
 			for _, p := range problems {
-				if !within(src, p.Pos) || p.Message == "" {
+				if !within(lines, p.Pos) || p.Message == "" {
 					t.Errorf("%+v", p)
 				}
 			}
@@ -193,8 +199,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		script, problems := Parse(src, Pos{File: "f", Line: 3, Column: 5})
+		lines := strings.Split(strings.TrimPrefix(src, byteOrderMark), "\n")
 		for _, p := range problems {
-			if !within(strings.TrimPrefix(src, byteOrderMark), p.Pos) {
+			if !within(lines, p.Pos) {
 				t.Fatalf("a problem outside of the source: %v", p)
 			}
 		}

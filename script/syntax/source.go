@@ -124,6 +124,14 @@ func (s *source) report(severity diagnostic.Severity, off int, format string, ar
 	})
 }
 
+// nearest is the word that was most likely meant, "" for none, or where it is not told any more.
+func (s *source) nearest(text string, words []string) string {
+	if len(s.problems) == maxProblems {
+		return ""
+	}
+	return diagnostic.Nearest(text, words)
+}
+
 // told returns the problems by their places.
 func (s *source) told() diagnostic.Problems {
 	s.problems.Sort()

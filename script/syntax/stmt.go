@@ -1,10 +1,6 @@
 package syntax
 
-import (
-	"slices"
-
-	"github.com/firstgood/firstgood/diagnostic"
-)
+import "slices"
 
 // reserved are the words that cannot be names of values. All others can, and are read as what they begin only where that
 // goes on behind them.
@@ -143,7 +139,7 @@ func (p *parser) plain(at Pos, indent int) Stmt {
 func (p *parser) unknown(t token) {
 	if hint := foreign[t.text]; hint != "" {
 		p.fail(t.off, "got %s, want a statement; %s", t.text, hint)
-	} else if near := diagnostic.Nearest(t.text, starts); near != "" && near != t.text {
+	} else if near := p.nearest(t.text, starts); near != "" && near != t.text {
 		p.fail(t.off, "got %s, want a statement; did you mean %s?", t.text, near)
 	} else if p.tok.kind == word || p.tok.kind == quoted || p.tok.kind == number || p.is("{") || p.is("[") || p.is("(") {
 		p.fail(t.off, "got %s, want a statement: let, call, return, if, for, repeat and so on, or NAME = VALUE", t.text)
@@ -166,7 +162,7 @@ func (p *parser) misplacedInput(at Pos, indent int) Stmt {
 		p.fail(name.off, "got %s:, want a statement; %s", name.text, hint)
 		return nil
 	}
-	if near := diagnostic.Nearest(name.text, starts); near != "" && headers[near] {
+	if near := p.nearest(name.text, starts); near != "" && headers[near] {
 		p.fail(name.off, "got %s, want a statement; did you mean %s?", name.text, near)
 		return nil
 	}
