@@ -15,7 +15,7 @@ const defaultMessage = "Apply a patch that firstgood accepted"
 
 // theirs is git in the user's repository, with an index of ours.
 func (b *Base) theirs(index string) git {
-	return git{dir: b.top, vars: []string{"GIT_DIR=" + b.repo.gitDir, "GIT_WORK_TREE=" + b.top, "GIT_INDEX_FILE=" + index}}
+	return b.marked().with("GIT_DIR="+b.repo.gitDir, "GIT_WORK_TREE="+b.top, "GIT_INDEX_FILE="+index)
 }
 
 // applyAsBranch makes a branch.
@@ -129,6 +129,8 @@ type commitPart struct {
 	Ref    string `json:"ref"`
 	Old    string `json:"old"` // "" when the branch had no commit
 	New    string `json:"new"`
+
+	run git // marked as the run's while it applies; Clean's own is not
 }
 
 func (c *commitPart) lock() string { return filepath.Join(c.GitDir, "index.lock") }
@@ -151,7 +153,7 @@ func (b *Base) applyAsCommit(ctx context.Context, p *Patch, options Options) (_ 
 		return "", err
 	}
 	defer top.Close()
-	c := &commitPart{GitDir: b.repo.gitDir, Token: "firstgood " + filepath.Base(b.run) + " " + random(6) + "\n"}
+	c := &commitPart{GitDir: b.repo.gitDir, Token: "firstgood " + filepath.Base(b.run) + " " + random(6) + "\n", run: b.marked()}
 	// The journal comes before the lock, so that a lock is never without a journal.
 	j := &journal{Top: b.top, Commit: c, file: filepath.Join(b.run, journalsDir, random(6)+".json")}
 	if err := j.save(staging); err != nil {
@@ -192,7 +194,7 @@ func (b *Base) prepareCommit(ctx context.Context, p *Patch, j *journal, top *os.
 			return conflictf("a merge, rebase, cherry-pick or revert is in progress; end it, or use apply: branch")
 		}
 	}
-	here := git{}.in(b.top)
+	here := b.marked()
 	var err error
 	if c.Ref, err = optional(here.line(ctx, "symbolic-ref", "--quiet", "HEAD")); err != nil {
 		return err
@@ -322,7 +324,7 @@ func (c *commitPart) install(from string) error {
 }
 
 // git is git in the repository of the commit.
-func (c *commitPart) git() git { return git{dir: c.GitDir, vars: []string{"GIT_DIR=" + c.GitDir}} }
+func (c *commitPart) git() git { return c.run.in(c.GitDir).with("GIT_DIR=" + c.GitDir) }
 
 // move moves the branch from one commit to another, if it is there; "" is no commit.
 func (c *commitPart) move(ctx context.Context, from, to string) error {

@@ -147,9 +147,12 @@ func (b *Base) makeObjects() error {
 	return os.WriteFile(filepath.Join(info, "alternates"), []byte(filepath.ToSlash(strings.Join(b.repo.objects, "\n"))+"\n"), 0o600)
 }
 
+// marked is git in the user's folder, so that Clean can tell whose it is. Killed or not, it may outlive this process by a moment.
+func (b *Base) marked() git { return git{dir: b.top, vars: []string{marker + filepath.Base(b.run)}} }
+
 // ours is git in our own repository.
 func (b *Base) ours() git {
-	return git{dir: b.store, vars: []string{"GIT_DIR=" + b.store, marker + filepath.Base(b.run)}}.set("core.fsync", "none", "checkout.workers", workers(), "core.looseCompression", "1")
+	return b.marked().in(b.store).with("GIT_DIR="+b.store).set("core.fsync", "none", "checkout.workers", workers(), "core.looseCompression", "1")
 }
 
 // at is git in our own repository with the files of a folder and an index of their own. What is written there are the bytes
@@ -194,7 +197,7 @@ func (b *Base) take(ctx context.Context, config Config) error {
 	b.commit, b.branch = b.repo.head, b.repo.branch
 	if config.Base != "" {
 		revision := config.Base + "^{commit}"
-		commit, err := git{}.in(b.dir).line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision)
+		commit, err := b.marked().line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision)
 		if err != nil {
 			return fmt.Errorf("base %q: no such commit in %s", config.Base, b.top)
 		}

@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,10 +71,16 @@ type files map[string]string
 
 func put(t testing.TB, dir string, content files) {
 	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(content)) {
+	names := slices.Sorted(maps.Keys(content))
+	slices.SortStableFunc(names, func(x, y string) int { // deletions first
+		return cmp.Compare(min(1, len(strings.TrimPrefix(content[x], "-"))), min(1, len(strings.TrimPrefix(content[y], "-"))))
+	})
+	for _, name := range names {
 		text := content[name]
 		full := filepath.Join(dir, filepath.FromSlash(name))
-		must(t, os.MkdirAll(filepath.Dir(full), 0o777))
+		if text != "-" {
+			must(t, os.MkdirAll(filepath.Dir(full), 0o777))
+		}
 		if _, err := os.Lstat(full); err == nil {
 			must(t, os.RemoveAll(full))
 		}

@@ -248,10 +248,14 @@ func (j *journal) place(top *os.Root, again bool) error {
 		if !s.deletes() {
 			continue
 		}
-		if _, err := j.expect(top, s, again); err != nil {
+		now, err := j.expect(top, s, again)
+		if err != nil {
 			return err
 		}
-		if err := top.Rename(local(s.Path), local(s.Kept)); err != nil && !(again && absent(err)) {
+		if now != s.Before { // again: it is gone, and a folder may be in its place
+			continue
+		}
+		if err := top.Rename(local(s.Path), local(s.Kept)); err != nil {
 			return err
 		}
 	}
@@ -302,6 +306,10 @@ func (j *journal) expect(top *os.Root, s step, again bool) (state, error) {
 		return now, err
 	}
 	if now == s.Before || again && (now == s.After || now.Kind == nothing) {
+		return now, nil
+	}
+	// Where a file gives way to a folder or comes in the place of one, the folder may be there again.
+	if again && now.Kind == aFolder && (s.After.Kind == nothing || s.Before.Kind == nothing) {
 		return now, nil
 	}
 	return now, &conflict{fmt.Sprintf("%q has just been changed", s.Path)}

@@ -113,7 +113,7 @@ func (b *Base) difference(ctx context.Context, tree string) (*Patch, error) {
 		return p, nil
 	}
 	// In a bare repository no .gitattributes are read, which could have files left out or shown by a program.
-	options := []string{"diff-tree", "-r", "-M", "-l0", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}
+	options := []string{"diff-tree", "-r", "-M", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}
 	listed, err := b.ours().run(ctx, "", append(options, "-z", "--raw", "--numstat", b.tree, tree)...)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,8 @@ import (
 // is the user's, the examination and the user's tree have the change.
 func way(t *testing.T, repo string, changed files) {
 	t.Helper()
-	before := snapshot(t, repo)
 	status := runGit(t, repo, "status", "--porcelain", "--untracked-files=all")
-	must(t, os.WriteFile(filepath.Join(repo, ".git-probe"), nil, 0o666)) // git status may have written the index
-	must(t, os.Remove(filepath.Join(repo, ".git-probe")))
-	before = snapshot(t, repo)
+	before := snapshot(t, repo) // after git status, which may write the index
 	b := open(t, Config{Dir: repo})
 	tree := newTree(t, b)
 	same(t, worktree(t, tree.Top()), without(before, ".git"), "the tree")

@@ -147,7 +147,7 @@ func (b *Base) furnish(ctx context.Context, t *Tree, tree string, mode Mode) err
 func (b *Base) register(ctx context.Context, top string) error {
 	b.worktrees.Lock()
 	defer b.worktrees.Unlock()
-	_, err := git{}.in(b.top).run(ctx, "", "worktree", "add", "--quiet", "--detach", "--no-checkout", top, b.commit)
+	_, err := b.marked().run(ctx, "", "worktree", "add", "--quiet", "--detach", "--no-checkout", top, b.commit)
 	return err
 }
 
