@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/firstgood/firstgood"
@@ -45,6 +46,8 @@ type work struct {
 	brief  firstgood.Brief
 	inputs map[string]json.RawMessage // what the caller gives, the instance sets, and the document says, in this order
 	said   map[string]bool            // the inputs that are more than what the document says
+
+	unweighed atomic.Bool // a judge did not answer
 }
 
 // yield is what a body has come to.
@@ -93,7 +96,8 @@ func (b *body) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcom
 		defer time.AfterFunc(b.timeout, func() { cancel(limit) }).Stop()
 	}
 	sink, _ := ctx.Value(yieldKey{}).(*yield)
-	got, err := b.steps.take(context.WithValue(ctx, yieldKey{}, nil), b.begin(brief))
+	w := b.begin(brief)
+	got, err := b.steps.take(context.WithValue(ctx, yieldKey{}, nil), w)
 	if sink != nil {
 		*sink = got
 	}
@@ -121,6 +125,9 @@ func (b *body) Run(ctx context.Context, brief firstgood.Brief) (firstgood.Outcom
 			out.Result = firstgood.Reply{Text: *got.text}
 		case isNull(got.result):
 			out.Status, out.Winner, out.WinnerIndex = firstgood.StatusExhausted, "", -1
+			if w.unweighed.Load() { // the steps have caught it, and nobody having won would claim that all were weighed
+				out.Status = firstgood.StatusJudgeError
+			}
 		default:
 			out.Result = firstgood.Reply{JSON: got.result}
 		}

@@ -240,6 +240,7 @@ func (p *prose) Criteria(ctx context.Context, c interp.Criterion) (interp.Verdic
 	}
 	verdict, err := weigh(ctx, c.Brief, replyOf(c.Value))
 	if err != nil {
+		unweighed(ctx)
 		return interp.Verdict{}, err
 	}
 	return interp.Verdict{Holds: verdict.Rejected == (c.Form == interp.FormFailure), Reason: verdict.Reason}, nil
@@ -263,7 +264,18 @@ func (p *prose) Decide(ctx context.Context, q interp.Question) (bool, error) {
 	for i, field := range q.Values {
 		values[i] = criteria.Named{Name: field.Key, Reply: replyOf(field.Value)}
 	}
-	return criteria.Decide(ctx, p.judge, q.Text, values)
+	holds, err := criteria.Decide(ctx, p.judge, q.Text, values)
+	if err != nil {
+		unweighed(ctx)
+	}
+	return holds, err
+}
+
+// unweighed notes that a judge has failed in a run.
+func unweighed(ctx context.Context) {
+	if w, ok := ctx.Value(workKey{}).(*work); ok {
+		w.unweighed.Store(true)
+	}
 }
 
 // Warn passes on what should be known of a run.
