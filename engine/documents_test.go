@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/firstgood/firstgood/document/library"
+)
+
+const libraryScenes = "testdata/documents/library.txtar"
+
+// TestLibrary plays each document of the library from end to end, with what is sent to whom, and compares with the transcripts.
+func TestLibrary(t *testing.T) {
+	archive, err := txtar.ParseFile(libraryScenes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenes, wanted := scenesOf(archive)
+	written := &txtar.Archive{Comment: archive.Comment}
+	var documents []string
+	for _, f := range scenes {
+		t.Run(f.Name, func(t *testing.T) {
+			s := parseScene(t, string(f.Data))
+			documents = append(documents, s.document)
+			got := form{path: inLibrary}.play(t, s).transcript(t, false)
+			written.Files = append(written.Files, f, txtar.File{Name: f.Name + " →", Data: []byte(got)})
+			if want := wanted[f.Name]; !*update && got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+	slices.Sort(documents)
+	if got, want := slices.Compact(documents), library.Names(); !slices.Equal(got, want) {
+		t.Errorf("the scenes are of %v, and the library has %v", got, want)
+	}
+	if *update {
+		if err := os.WriteFile(libraryScenes, txtar.Format(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func scenesOf(archive *txtar.Archive) (scenes []txtar.File, wanted map[string]string) {
+	wanted = map[string]string{}
+	for _, f := range archive.Files {
+		if name, transcript := strings.CutSuffix(f.Name, " →"); transcript {
+			wanted[name] = string(f.Data)
+		} else {
+			scenes = append(scenes, f)
+		}
+	}
+	return scenes, wanted
+}
+
+// TestUpstreamPatterns plays the scenes of the library with the documents of the same names in a checkout of openprose/prose, to
+// which they were fitted: who is called, how often, and how it ends, are the same. Prompts have other words.
+func TestUpstreamPatterns(t *testing.T) {
+	root := os.Getenv("FIRSTGOOD_OPENPROSE")
+	if root == "" {
+		t.Skip("FIRSTGOOD_OPENPROSE names no checkout of openprose/prose")
+	}
+	playUpstream(t, form{path: inFolder(filepath.Join(root, "packages", "std", "patterns"), ".prose.md")}, nil)
+}
+
+// TestUpstreamComposites does the same with composites, of a revision that has them. They have no virtual time, so that the order
+// of calls is not compared.
+func TestUpstreamComposites(t *testing.T) {
+	root := os.Getenv("FIRSTGOOD_OPENPROSE_C")
+	if root == "" {
+		t.Skip("FIRSTGOOD_OPENPROSE_C names no checkout of openprose/prose with composites")
+	}
+	for _, folder := range []string{"controls", "composites"} {
+		playUpstream(t, form{path: inFolder(filepath.Join(root, "packages", "std", folder), ".md"), literal: true, process: true}, map[string]bool{
+			"race": true, // takes list order
+			// These read replies with patterns of their own.
+			"guard: unclear": true, "worker-critic: a judge reads the critic": true,
+		})
+	}
+}
+
+// playUpstream plays the scenes with documents of upstream; composites tells of those that differ where they are composites, and is
+// nil where they are patterns.
+func playUpstream(t *testing.T, f form, composites map[string]bool) {
+	archive, err := txtar.ParseFile(libraryScenes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	scenes, wanted := scenesOf(archive)
+	for _, scene := range scenes {
+		s := parseScene(t, string(scene.Data))
+		if _, err := os.Stat(f.path(s.document)); err != nil {
+			continue
+		}
+		ran++
+		t.Run(scene.Name, func(t *testing.T) {
+			played := f.play(t, s)
+			text := played.transcript(t, false)
+			if played.err != nil {
+				t.Fatal(played.err)
+			}
+			got, want := bare(text), bare(wanted[scene.Name])
+			if composites != nil {
+				got, want = unordered(got), unordered(want)
+			}
+			if differs := got != want; differs != composites[scene.Name] {
+				t.Errorf("got\n%s\nwant\n%s\nthe whole of it:\n%s", got, want, text)
+			}
+		})
+	}
+	if ran == 0 {
+		t.Errorf("there is none of the documents where %s should be", f.path("guard"))
+	}
+}
+
+// bare is a transcript without what was said to whom: the first words of its events, and the outcome.
+func bare(transcript string) string {
+	var b strings.Builder
+	for line := range strings.Lines(transcript) {
+		if name, _, asked := strings.Cut(line, " ← "); asked {
+			line = name + "\n"
+		} else if strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// unordered is who was asked, in no order, and what came of it.
+func unordered(transcript string) string {
+	var names []string
+	outcome := ""
+	for line := range strings.Lines(transcript) {
+		switch {
+		case strings.HasPrefix(line, "judge "), strings.HasPrefix(line, "- "):
+		case strings.Contains(line, ": "):
+			outcome = line
+		default:
+			names = append(names, line)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "") + outcome
+}
