@@ -195,18 +195,19 @@ func (b *body) begin(brief firstgood.Brief) *work {
 			target = known
 		}
 	}
-	if target != "" && brief.IsText() && brief.String() != "" && b.takesText(brief, target) {
+	_, asks := b.steps.(*asking) // it shows what it is given, whatever its name
+	if target != "" && brief.IsText() && brief.String() != "" && takesText(b.doc, b.free, brief, target, !asks) {
 		w.inputs[target], w.said[target] = encode(brief.String()), true
 	}
 	return w
 }
 
 // takesText reports whether the text of a brief is the input target. Where a text calls a text, the brief has inputs by name
-// and renders them; then they are taken by name, unless the document does not know them all, so that something would be lost.
-func (b *body) takesText(brief firstgood.Brief, target string) bool {
+// and renders them; then they are taken by name, unless the document does not know them all and needs the text for the rest.
+func takesText(doc *document.Document, free []string, brief firstgood.Brief, target string, needs bool) bool {
 	named, unknown := false, false
 	for _, name := range brief.Inputs() {
-		if name == "candidate_config" && b.doc.Input(name) == nil {
+		if name == "candidate_config" && doc.Input(name) == nil {
 			return false // what it holds are inputs, and the rest is about it
 		}
 		if isBrief(name) || name == target {
@@ -218,10 +219,9 @@ func (b *body) takesText(brief firstgood.Brief, target string) bool {
 			}
 			continue
 		}
-		unknown = unknown || b.doc.Input(name) == nil && b.doc.Setting(name) == nil && !slices.Contains(b.free, name)
+		unknown = unknown || doc.Input(name) == nil && doc.Setting(name) == nil && !slices.Contains(free, name)
 	}
-	_, asks := b.steps.(*asking) // it shows what it is given, whatever its name
-	return !named || unknown && !asks
+	return !named || unknown && needs
 }
 
 // promptInput is the input of a brief that holds what the calling text asks for, beside the inputs that it gives by name.

@@ -34,6 +34,7 @@ import (
 //	stop DURATION              when the caller cancels
 //	NAME[@DURATION]: REPLY     what a delegate replies, and after how long, else as many milliseconds as its place; ! begins an error. A further line of the same name
 //	                           is its next reply, and the last one is repeated
+//	                           The delegate model, where it replies, is the file's model
 //	judge TEXT: REPLY          what the judge says when TEXT is in what it is asked
 type scene struct {
 	document string
@@ -198,7 +199,11 @@ func (s *stage) verdict(question string) reply {
 // file is a file that names the delegates of the scene.
 func (s *scene) file() string {
 	var b strings.Builder
-	b.WriteString("judge: judge\nmodel: judge\ndelegates:\n")
+	model := "judge" // which answers the calls of a composite that name nobody
+	if slices.Contains(s.names, "model") {
+		model = "model"
+	}
+	fmt.Fprintf(&b, "judge: judge\nmodel: %s\ndelegates:\n", model)
 	for _, name := range append(slices.Clone(s.names), "judge") {
 		fmt.Fprintf(&b, "  %s: {%s}\n", name, at(name))
 	}

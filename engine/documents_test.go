@@ -148,3 +148,71 @@ func unordered(transcript string) string {
 	slices.Sort(names)
 	return strings.Join(names, "") + outcome
 }
+
+// TestFunctions plays functions, with what they call: natively and with every pattern as it is written, which is the same.
+func TestFunctions(t *testing.T) {
+	const file = "testdata/documents/functions.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	written := &txtar.Archive{Comment: archive.Comment}
+	scenes, wanted := scenesOf(archive)
+	for _, f := range scenes {
+		if strings.HasSuffix(f.Name, ".md") {
+			written.Files = append(written.Files, f)
+			if err := os.WriteFile(filepath.Join(folder, f.Name), f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			s := parseScene(t, string(f.Data))
+			got := form{path: inFolder(folder, ".prose.md")}.play(t, s).transcript(t, false)
+			text := form{path: inFolder(folder, ".prose.md"), literal: true}.play(t, s).transcript(t, false)
+			if text != got {
+				t.Errorf("as it is written:\n%s\nand natively:\n%s", text, got)
+			}
+			written.Files = append(written.Files, f, txtar.File{Name: f.Name + " →", Data: []byte(got)})
+			if want := wanted[f.Name]; !*update && got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUpstreamSmoke plays the smoke tests of a checkout of openprose/prose that need nobody to wire them.
+func TestUpstreamSmoke(t *testing.T) {
+	root := os.Getenv("FIRSTGOOD_OPENPROSE")
+	folder := filepath.Join(root, "tests", "open-prose", "smoke")
+	if _, err := os.Stat(folder); root == "" || err != nil {
+		t.Skip("FIRSTGOOD_OPENPROSE names no checkout of openprose/prose with tests/open-prose")
+	}
+	for _, test := range []struct{ document, scene, calls, result string }{
+		{"02-caller-input", "brief: tea\nmodel: tea, caller-input-smoke-pass", "model", `"tea, caller-input-smoke-pass"`},
+		{"06-execution-block", "brief: do it\nmodel: a plan\nmodel: execution-block-smoke-pass", "model model", `"execution-block-smoke-pass"`},
+		{"09-local-pattern", "brief: do it\ninput quality-bar: short\nmodel: long\nmodel: {\"score\": 9, \"feedback\": \"too long\", \"accepted\": false}\nmodel: short\nmodel: {\"score\": 99, \"feedback\": \"\", \"accepted\": true}",
+			"model model model model", `"short"`},
+	} {
+		t.Run(test.document, func(t *testing.T) {
+			s := parseScene(t, test.scene)
+			s.document = test.document
+			got := form{path: inFolder(folder, ".prose.md")}.play(t, s)
+			text := got.transcript(t, false)
+			var calls []string
+			for _, e := range got.events {
+				name, _, _ := strings.Cut(e.text, " ← ")
+				calls = append(calls, name)
+			}
+			if strings.Join(calls, " ") != test.calls || !strings.Contains(text, "won: "+test.result+",") {
+				t.Errorf("got\n%s\nwant the calls %s and the result %s", text, test.calls, test.result)
+			}
+		})
+	}
+}

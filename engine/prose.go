@@ -183,7 +183,16 @@ func (w *work) handed(brief firstgood.Brief, to *config.Instance) firstgood.Brie
 		return brief
 	}
 	t, ok := to.Document.(*writing)
-	if !ok || t.native != "" {
+	if !ok {
+		return brief
+	}
+	if t.native != "" { // its delegates get the brief, and nothing else
+		var text string
+		name := BriefInput(t.doc)
+		value, _ := brief.Input(name)
+		if json.Unmarshal(value, &text) == nil && text != "" && !takesText(t.doc, nil, brief, name, true) {
+			brief = brief.WithText(text)
+		}
 		return brief
 	}
 	names := slices.Clone(t.free)
