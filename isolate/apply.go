@@ -144,6 +144,7 @@ func (b *Base) applyToTree(ctx context.Context, p *Patch) error {
 	}
 	defer plan.discard()
 	j := plan.journal
+	j.moment = b.moment
 	if err := j.stage(top); err != nil {
 		return errors.Join(err, j.undo(top))
 	}

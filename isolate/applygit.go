@@ -66,7 +66,7 @@ func (b *Base) freeBranch(ctx context.Context, name string) error {
 // nothing refers to yet.
 func (b *Base) commitOn(ctx context.Context, p *Patch, parent string, options Options) (string, error) {
 	index := b.newIndex()
-	defer os.Remove(index)
+	defer b.dropIndex(index)
 	g := b.theirs(index)
 	if _, err := g.line(ctx, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		return "", conflictf("git does not know who commits; say so (git config user.name, git config user.email), or use apply: patch")
@@ -155,23 +155,27 @@ func (b *Base) applyAsCommit(ctx context.Context, p *Patch, options Options) (_ 
 	defer top.Close()
 	c := &commitPart{GitDir: b.repo.gitDir, Token: "firstgood " + filepath.Base(b.run) + " " + random(6) + "\n", run: b.marked()}
 	// The journal comes before the lock, so that a lock is never without a journal.
-	j := &journal{Top: b.top, Commit: c, file: filepath.Join(b.run, journalsDir, random(6)+".json")}
+	j := &journal{Top: b.top, Commit: c, file: filepath.Join(b.run, journalsDir, random(6)+".json"), moment: b.moment}
 	if err := j.save(staging); err != nil {
 		return "", err
 	}
 	undo := func(err error) (string, error) { return "", errors.Join(err, j.undo(top)) }
+	j.now()
 	if err := c.take(); err != nil {
 		return undo(err)
 	}
+	j.now()
 	if err := b.prepareCommit(ctx, p, j, top, options); err != nil {
 		return undo(err)
 	}
 	if err := j.save(placing); err != nil {
 		return undo(err)
 	}
+	j.now()
 	if err := c.move(context.WithoutCancel(ctx), c.Old, c.New); err != nil {
 		return undo(err)
 	}
+	j.now()
 	if err := j.place(top, false); err != nil {
 		return undo(errors.Join(err, j.save(undoing), c.move(context.WithoutCancel(ctx), c.New, c.Old)))
 	}
@@ -276,7 +280,7 @@ func (c *commitPart) take() error {
 	if err := os.WriteFile(c.beside(), []byte(c.Token), 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(c.beside())
+	defer func() { _ = os.Remove(c.beside()) }()
 	err := os.Link(c.beside(), c.lock())
 	if os.IsExist(err) {
 		return conflictf("another git is at work here (%s exists); wait for it, or remove the file if it is none", c.lock())

@@ -34,6 +34,8 @@ type Base struct {
 	closed    bool
 	worktrees sync.Mutex // registrations in the user's repository, one at a time
 	applying  sync.Mutex
+
+	moment func() // for tests: called wherever a kill while applying leaves something else; may be nil
 }
 
 // Open takes the base. It writes nothing of the user's.
@@ -173,10 +175,12 @@ func (b *Base) users(index string) git {
 // newIndex returns the name for an index. Git makes a lock beside it.
 func (b *Base) newIndex() string { return filepath.Join(b.store, "index."+random(6)) }
 
+func (b *Base) dropIndex(index string) { _ = os.Remove(index) }
+
 // take takes the base.
 func (b *Base) take(ctx context.Context, config Config) error {
 	index := b.newIndex()
-	defer os.Remove(index)
+	defer b.dropIndex(index)
 	toBase := []string{"GIT_OBJECT_DIRECTORY=" + b.objects}
 	switch b.mode {
 	case TempDir:

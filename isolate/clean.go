@@ -21,7 +21,7 @@ type Report struct {
 	Undone   []string // folders in which a patch was half applied, and now is not
 	Killed   []int    // processes
 	Kept     []string // folders of runs that were kept on purpose and still are
-	Alive    []string // folders of runs that are still going on, here or, as far as can be known, on another machine
+	Alive    []string // folders of runs that are still going on, here or, as far as can be known, on another machine or in another container
 	Patches  []string // patches that could not be applied, for people to take by hand; they are not removed
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -101,7 +100,7 @@ func (b *Base) restore(ctx context.Context, p *Patch, protect Globs) (tree strin
 		return strings.Compare(x[:1], y[:1])
 	})
 	index := b.newIndex()
-	defer os.Remove(index)
+	defer b.dropIndex(index)
 	g := b.ours().with("GIT_INDEX_FILE=" + index)
 	if _, err := g.run(ctx, "", "read-tree", p.tree); err != nil {
 		return "", nil, err

@@ -22,6 +22,7 @@
 // Git runs without the caller's GIT_ variables, without hooks, prompts, background work and network. The system's and the
 // user's settings are read, since they decide which bytes a file has and what is ignored. Filters of theirs run. Git LFS
 // does not fetch: a tree has pointers where it is used; what a tree has in their place becomes part of its patch as it is.
+// Filters that keep a key in .git, such as git-crypt's, do not find it, and git says so; use [Copy] for such a repository.
 //
 // # What a tree is not
 //

@@ -33,7 +33,14 @@ type journal struct {
 	// Commit is there when a commit is made of it.
 	Commit *commitPart `json:"commit,omitempty"`
 
-	file string // where it is
+	file   string // where it is
+	moment func() // see Base.moment
+}
+
+func (j *journal) now() {
+	if j.moment != nil {
+		j.moment()
+	}
 }
 
 type phase string
@@ -212,10 +219,12 @@ func (j *journal) stage(top *os.Root) error {
 		if s.deletes() {
 			continue
 		}
+		j.now()
 		if err := stageFile(top, s); err != nil {
 			return err
 		}
 	}
+	j.now()
 	return nil
 }
 
@@ -255,10 +264,12 @@ func (j *journal) place(top *os.Root, again bool) error {
 		if now != s.Before { // again: it is gone, and a folder may be in its place
 			continue
 		}
+		j.now()
 		if err := top.Rename(local(s.Path), local(s.Kept)); err != nil {
 			return err
 		}
 	}
+	j.now()
 	for _, s := range j.Steps {
 		if s.deletes() {
 			continue
@@ -270,6 +281,7 @@ func (j *journal) place(top *os.Root, again bool) error {
 		}
 	}
 	for _, dir := range j.Dirs {
+		j.now()
 		if err := top.Mkdir(local(dir), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -290,10 +302,12 @@ func (j *journal) place(top *os.Root, again bool) error {
 				return err
 			}
 		}
+		j.now()
 		if err := top.Rename(local(s.Temp), local(s.Path)); err != nil {
 			return err
 		}
 	}
+	j.now()
 	return nil
 }
 
@@ -344,11 +358,16 @@ func keep(top *os.Root, s step) error {
 // finish removes what was kept, and folders that are empty now, as git does.
 func (j *journal) finish(top *os.Root) error {
 	if j.Commit != nil {
-		if err := errors.Join(j.Commit.install(j.indexFile()), j.Commit.free()); err != nil {
+		if err := j.Commit.install(j.indexFile()); err != nil {
+			return errors.Join(err, j.Commit.free())
+		}
+		j.now()
+		if err := j.Commit.free(); err != nil {
 			return err
 		}
 	}
 	for _, s := range j.Steps {
+		j.now()
 		if s.Kept != "" {
 			if err := top.Remove(local(s.Kept)); err != nil && !absent(err) {
 				return err
@@ -362,6 +381,7 @@ func (j *journal) finish(top *os.Root) error {
 			}
 		}
 	}
+	j.now()
 	return j.remove()
 }
 

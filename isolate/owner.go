@@ -56,7 +56,7 @@ func newRun(root string, of owner) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
-	of.Host, of.PID, of.Run = hostname(), os.Getpid(), dir
+	of.Host, of.PID, of.Run = machine(), os.Getpid(), dir
 	data, err := json.Marshal(of)
 	if err != nil {
 		return "", err
@@ -82,9 +82,11 @@ func runName() (string, error) {
 	return fmt.Sprintf("r%d-%s-%s", os.Getpid(), start, random(3)), nil
 }
 
-func hostname() string {
-	name, _ := os.Hostname() // without a name every machine is the same
-	return name
+// machine tells where numbers of processes mean something else: on another host, or in another container.
+func machine() string {
+	host, _ := os.Hostname()                     // without a name every machine is the same
+	space, _ := os.Readlink("/proc/self/ns/pid") // on Linux
+	return strings.TrimSpace(host + " " + space)
 }
 
 // run is a folder of the root, as Clean sees it.
@@ -113,7 +115,7 @@ func runsIn(root string) ([]run, error) {
 			err = json.Unmarshal(data, &r.owner)
 		}
 		switch {
-		case err == nil && r.owner.Host != hostname():
+		case err == nil && r.owner.Host != machine():
 			r.alive = true
 		default:
 			now, startErr := processStart(pid)

@@ -25,9 +25,6 @@ func processStart(pid int) (string, error) {
 	if rest[0] == "Z" || rest[0] == "X" {
 		return "", fs.ErrNotExist // dead, though nobody has asked yet how
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil || len(boot) < 8 {
-		return rest[19], nil
-	}
-	return string(boot[:8]) + "." + rest[19], nil
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it the tick has to do
+	return string(boot[:min(8, len(boot))]) + "." + rest[19], nil
 }

@@ -90,7 +90,7 @@ func (t *Tree) patch(ctx context.Context) (*Patch, error) {
 		return nil, fmt.Errorf("%w: %s", ErrGone, t.top)
 	}
 	index := b.newIndex()
-	defer os.Remove(index)
+	defer b.dropIndex(index)
 	if err := copyIfThere(t.index, index); err != nil {
 		return nil, err
 	}

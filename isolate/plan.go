@@ -62,7 +62,7 @@ func (b *Base) plan(ctx context.Context, top *os.Root, p *Patch) (_ *plan, err e
 	// An index of these paths alone: first as in the base, since git's treatment of line ends depends on what was there, then
 	// as the files are. The user's own index may hide changes (assume-unchanged, skip-worktree).
 	index := b.newIndex()
-	defer os.Remove(index)
+	defer b.dropIndex(index)
 	users := b.users(index)
 	var lines []string
 	for _, change := range changes {

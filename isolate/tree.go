@@ -105,7 +105,7 @@ func (b *Base) furnish(ctx context.Context, t *Tree, tree string, mode Mode) err
 	index := t.index
 	if b.staged != tree {
 		index = b.newIndex()
-		defer os.Remove(index)
+		defer b.dropIndex(index)
 		if err := copyIfThere(t.index, index); err != nil {
 			return err
 		}
