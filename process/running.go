@@ -132,6 +132,7 @@ func (p *running) lead(started chan<- error) {
 func (p *running) linger(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	late := false
 	for probe := minProbe; ; probe = min(2*probe, maxProbe) {
 		var tick <-chan time.Time
 		if p.group.alive() {
@@ -145,11 +146,20 @@ func (p *running) linger(ctx context.Context, limit time.Duration) bool {
 		case <-ctx.Done():
 			return false
 		case <-timer.C:
+			if tick == nil && !late { // nobody of the group is left to write, so that it is we who are late
+				late = true
+				timer.Reset(lateness)
+				continue
+			}
 			return false
 		case <-tick:
 		}
 	}
 }
+
+// lateness is how long the end of the output is waited for beyond the limit when the whole group has ended: on a machine that
+// is very busy, it may not have been read yet.
+const lateness = 3 * time.Second
 
 // end ends what there is of the group, closes the pipes, and reports whether something could not be ended.
 func (p *running) end(grace time.Duration) (left bool) {
