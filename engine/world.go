@@ -36,6 +36,8 @@ type World struct {
 	functions map[*document.Document]*config.Instance
 	instances map[*document.Instance]*config.Instance
 	told      map[*document.Document]bool // whose own problems were reported
+	paths     map[string]*document.Document
+	making    []*document.Instance // that are being made, each for the one before it
 }
 
 // NewWorld returns a world in which nothing is read yet. It fails where Dir is no folder.
@@ -47,7 +49,7 @@ func NewWorld(cfg WorldConfig) (*World, error) {
 	return &World{
 		cfg: cfg, shelf: shelf, texts: map[*document.Document]*writing{},
 		functions: map[*document.Document]*config.Instance{}, instances: map[*document.Instance]*config.Instance{},
-		told: map[*document.Document]bool{},
+		told: map[*document.Document]bool{}, paths: map[string]*document.Document{},
 	}, nil
 }
 
@@ -93,7 +95,7 @@ func (w *World) Open(name string) (*document.Document, diagnostic.Problems) {
 	}
 	doc, problems := w.shelf.Load(name)
 	if doc != nil {
-		w.told[doc] = true
+		w.told[doc], w.paths[doc.Path] = true, doc
 	}
 	return doc, problems
 }
@@ -104,7 +106,7 @@ func (w *World) resolve(name string, from *document.Document, at config.Pos) (*d
 	if doc == nil || w.told[doc] {
 		return doc, slices.DeleteFunc(problems, func(p diagnostic.Problem) bool { return doc != nil && p.Severity != diagnostic.SeverityError })
 	}
-	w.told[doc] = true
+	w.told[doc], w.paths[doc.Path] = true, doc
 	return doc, problems
 }
 
@@ -118,9 +120,10 @@ func (w *World) pattern(name string, at config.Pos) (config.Pattern, config.Prob
 	return p, append(problems, more...)
 }
 
-// member finds what a slot in a file is bound to; see [config.Documents].
+// member finds what a slot in a file is bound to, or what a document calls, beside which it is looked up; see
+// [config.Documents].
 func (w *World) member(name string, at config.Pos) (config.Ref, config.Problems) {
-	doc, problems := w.resolve(name, nil, at)
+	doc, problems := w.resolve(name, w.paths[at.File], at)
 	if doc == nil || problems.Failed() {
 		return config.Ref{}, problems
 	}
@@ -200,6 +203,16 @@ func (w *World) instance(di *document.Instance, doc *document.Document, name str
 	if in := w.instances[di]; in != nil {
 		return in, nil
 	}
+	if i := slices.Index(w.making, di); i >= 0 {
+		var way []string
+		for _, on := range append(w.making[i:len(w.making):len(w.making)], di) {
+			way = append(way, cmp.Or(on.Name, on.Pattern))
+		}
+		problems := wrongly(di.Pos, "this leads back to %s: %s; break the cycle", way[0], strings.Join(way, " → "))
+		return &config.Instance{Name: name, Pos: di.Pos}, w.lines(doc, problems)
+	}
+	w.making = append(w.making, di)
+	defer func() { w.making = w.making[:len(w.making)-1] }()
 	of, problems := w.resolve(di.Pattern, doc, di.At)
 	if of == nil && !problems.Failed() {
 		problems = append(problems, w.shelf.Unknown(di.Pattern, di.At, doc))
@@ -467,20 +480,54 @@ func (w *World) Native(doc *document.Document) string {
 // Check reads everything that a document leads to, and says what is wrong with it as far as that can be known without the
 // file of delegates and without what is bound.
 func (w *World) Check(doc *document.Document) diagnostic.Problems {
+	problems := w.follow(doc, map[any]bool{})
+	problems.Sort()
+	return slices.CompactFunc(problems, func(a, b diagnostic.Problem) bool { return a.Pos == b.Pos && a.Message == b.Message })
+}
+
+// follow checks a document and those that it names, except those in seen.
+func (w *World) follow(doc *document.Document, seen map[any]bool) diagnostic.Problems {
 	var problems diagnostic.Problems
 	for _, d := range append([]*document.Document{doc}, doc.Nodes...) {
+		if seen[d] {
+			continue
+		}
+		seen[d] = true
 		if d.Kind == document.Function {
-			_, more := w.function(d, d.Pos)
-			problems = append(problems, more...)
+			in, more := w.function(d, d.Pos)
+			problems = append(append(problems, more...), w.members(in, d, seen)...)
 			continue
 		}
 		_, more := w.patternOf(d, d.Pos)
 		problems = append(problems, more...)
 	}
-	_, more := w.Locals(doc)
+	locals, more := w.Locals(doc)
 	problems = append(problems, more...)
-	problems.Sort()
-	return slices.CompactFunc(problems, func(a, b diagnostic.Problem) bool { return a.Pos == b.Pos && a.Message == b.Message })
+	for _, ref := range locals {
+		problems = append(problems, w.members(ref.Instance, doc, seen)...)
+	}
+	return problems
+}
+
+// members checks the documents that stand in the slots of an instance by their names.
+func (w *World) members(in *config.Instance, doc *document.Document, seen map[any]bool) diagnostic.Problems {
+	var problems diagnostic.Problems
+	if seen[in] {
+		return nil
+	}
+	seen[in] = true
+	for member := range membersOf(in) {
+		if member.Instance != nil {
+			problems = append(problems, w.members(member.Instance, doc, seen)...)
+			continue
+		}
+		found, more := w.resolve(member.Name, doc, member.Pos)
+		problems = append(problems, more...)
+		if found != nil && found.Kind == document.Function {
+			problems = append(problems, w.follow(found, seen)...)
+		}
+	}
+	return problems
 }
 
 // Program is what a document's text does; nil where it is none, or is not run.
