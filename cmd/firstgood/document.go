@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,7 @@ func (f *runFlags) runDocument(ctx context.Context, t terminal, name string, arg
 	if err != nil {
 		return err
 	}
+	state.given = maps.Clone(inputs)
 	with = append(with, state.bindings(doc, with)...)
 	if docs.Native(doc) != "" {
 		set = append(set, criteriaOf(doc, inputs, state)...)
@@ -95,7 +97,7 @@ func (f *runFlags) runDocument(ctx context.Context, t terminal, name string, arg
 	}
 	result, err := f.run(ctx, t, docs.file, config.Ref{Name: doc.Name, Instance: in}, brief, state.object)
 	if result != nil && f.state != "" {
-		err = errors.Join(err, state.save(f.state, doc, result))
+		err = errors.Join(err, state.save(f.state, doc, in, brief, result))
 	}
 	return err
 }
@@ -224,6 +226,7 @@ func optional(doc *document.Document, name string) bool {
 type documentState struct {
 	object json.RawMessage // nil without one
 	fields map[string]json.RawMessage
+	given  map[string]json.RawMessage // the inputs of the command line, which come first
 }
 
 func (f *runFlags) readState(doc *document.Document) (documentState, error) {
@@ -236,7 +239,8 @@ func (f *runFlags) readState(doc *document.Document) (documentState, error) {
 	}
 	data, err := os.ReadFile(f.state)
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = []byte("{}"), nil
+		data = []byte("{}")
+		_, err = os.Stat(filepath.Dir(f.state)) // where it is to be written
 	}
 	if err != nil {
 		return s, usagef("cannot read the state: %w", err)
@@ -269,17 +273,26 @@ func (s documentState) bindings(doc *document.Document, with []config.Binding) [
 	return more
 }
 
-// save writes the state back as the run left it, at once or not at all. What the outcome says replaces what an earlier one
-// said.
-func (s documentState) save(path string, doc *document.Document, result *engine.Result) error {
+// save writes the state back as the run left it, at once or not at all. Where no text has written it, it is what the text would
+// have begun with, and what the outcome says replaces what an earlier one said.
+func (s documentState) save(path string, doc *document.Document, in *config.Instance, brief firstgood.Brief, result *engine.Result) error {
 	data := result.State
 	if data == nil {
 		if result.Outcome.Status != firstgood.StatusWon && result.Outcome.Status != firstgood.StatusExhausted {
 			return nil // nothing was decided, so that nothing is written
 		}
 		fields := map[string]json.RawMessage{}
-		for name, value := range s.fields {
-			fields[name] = value
+		maps.Copy(fields, s.fields)
+		maps.Copy(fields, s.given)
+		for _, slot := range in.Slots {
+			names := []string{}
+			for _, member := range slot.Members {
+				names = append(names, member.Name)
+			}
+			fields[slot.Name], _ = json.Marshal(names) // what runs natively has lists alone
+		}
+		if target := engine.BriefInput(doc); target != "" {
+			fields[target], _ = json.Marshal(brief.String())
 		}
 		outcome, err := result.MarshalJSON()
 		if err != nil {
