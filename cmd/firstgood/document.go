@@ -203,6 +203,9 @@ func (f *runFlags) documentBrief(ctx context.Context, t terminal, doc *document.
 		if errors.Is(err, errNoBrief) && !asked && optional(doc, target) {
 			err = nil
 		}
+		if errors.Is(err, errNoBrief) {
+			err = usagef("%w, or by --input %s=…", err, target)
+		}
 		if err != nil {
 			return brief, err
 		}
