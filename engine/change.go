@@ -143,17 +143,17 @@ type examiner struct {
 
 type examinerKey struct{}
 
-// dir returns the folder of the exam.
-func (x *examiner) dir(ctx context.Context) (string, error) {
+// place returns the folder of the exam, and variables for what works there.
+func (x *examiner) place(ctx context.Context) (dir string, env []string, err error) {
 	x.once.Do(func() {
 		if x.exam, x.err = x.change.base.Exam(ctx, x.change.now(), x.protect); x.err == nil {
 			x.change.reduce(x.exam)
 		}
 	})
 	if x.err != nil {
-		return "", fmt.Errorf("the change cannot be examined: %w", x.err)
+		return "", nil, fmt.Errorf("the change cannot be examined: %w", x.err)
 	}
-	return x.exam.Dir(), nil
+	return x.exam.Dir(), x.exam.Env(), nil
 }
 
 func (x *examiner) close(ctx context.Context) {
@@ -175,8 +175,12 @@ func (r *patchRules) examined(weigh firstgood.Criteria[firstgood.Reply]) firstgo
 		x := &examiner{change: c, protect: r.protect}
 		defer x.close(ctx)
 		verdict, err := weigh(context.WithValue(ctx, examinerKey{}, x), brief, reply)
-		if err == nil && verdict.Rejected && x.exam != nil && len(x.exam.Restored) > 0 {
+		switch {
+		case err != nil || !verdict.Rejected:
+		case x.exam != nil && len(x.exam.Restored) > 0:
 			verdict.Reason = restoredReason(x.exam.Restored, c.now().Empty()) + ": " + verdict.Reason
+		case c.now().Empty():
+			verdict.Reason = "it changed no file: " + verdict.Reason
 		}
 		return verdict, err
 	}
@@ -214,26 +218,11 @@ func (b *Bound) Apply(ctx context.Context, r *Result, how, title string) (string
 	return r.Applied, r.ApplyError
 }
 
-// ChangedFiles tells, for people, each file of a change that a run of the engine brought, in a line: what happened to it and how
-// many lines of it changed. It is nil for any other change.
-func ChangedFiles(c firstgood.Change) []string {
+// ChangedFiles are the files of a change that a run of the engine brought, sorted by path. It is nil for any other change.
+func ChangedFiles(c firstgood.Change) []isolate.FileChange {
 	made, ok := c.(*change)
 	if !ok {
 		return nil
 	}
-	var lines []string
-	for _, f := range made.now().Files {
-		line := string(f.Status) + " " + f.Path
-		if f.Old != "" {
-			line += " (from " + f.Old + ")"
-		}
-		switch {
-		case f.Binary:
-			line += " (binary)"
-		case f.Added+f.Removed > 0:
-			line += fmt.Sprintf("  +%d -%d", f.Added, f.Removed)
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	return slices.Clone(made.now().Files)
 }

@@ -120,13 +120,15 @@ func (e *Engine) commandRule(c *config.Criterion) (criteria.Rule, error) {
 			ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no exit status within %v", c.Timeout))
 			defer cancel()
 		}
-		dir := e.work.Dir
+		dir, env := e.work.Dir, public(e.environ)
 		if x, ok := ctx.Value(examinerKey{}).(*examiner); ok {
-			if dir, err = x.dir(ctx); err != nil {
+			var more []string
+			if dir, more, err = x.place(ctx); err != nil {
 				return -1, "", err
 			}
+			env = append(withoutGit(env), more...)
 		}
-		result, err := process.Run(ctx, process.Spec{Argv: argv, Dir: dir, Env: public(e.environ), Stdin: stdin, StderrTail: tailKept})
+		result, err := process.Run(ctx, process.Spec{Argv: argv, Dir: dir, Env: env, Stdin: stdin, StderrTail: tailKept})
 		defer func() {
 			if dir != "" && dir != "." { // what it says of files is said of the user's
 				tail = strings.ReplaceAll(tail, strings.TrimSuffix(dir, "/")+"/", "")

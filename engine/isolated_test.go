@@ -148,3 +148,23 @@ patterns:
 		t.Errorf("the change of the attempt that failed is not told: %+v", f)
 	}
 }
+
+// TestIssue5_ExamsHaveAnEnvironmentOfTheirOwn: what a hook of git says of the user's repository holds for no command that
+// examines a change, and firstgood clean finds such a command by its variable when a crash has left it.
+func TestIssue5_ExamsHaveAnEnvironmentOfTheirOwn(t *testing.T) {
+	dir := repository(t, map[string]string{"file": "base\n"})
+	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
+	_, r := runIn(t, dir, `
+delegates:
+  a: {command: {argv: [sh, -c, "echo x > file"], isolate: clone}}
+patterns:
+  p: {pattern: fallback-chain, with: {chain: [a]}, config: {acceptance_criteria: {command: [sh, -c, "env | grep -e ^GIT_ -e ^FIRSTGOOD_; git rev-parse --git-dir; exit 1"]}}}
+`, "p")
+	if len(r.Outcome.History) != 1 {
+		t.Fatalf("%+v", r.Outcome)
+	}
+	said := r.Outcome.History[0].Reason
+	if !strings.Contains(said, "FIRSTGOOD_RUN=") || !strings.Contains(said, "GIT_CEILING_DIRECTORIES=") || strings.Contains(said, "GIT_DIR=") || !strings.Contains(said, "\n.git") {
+		t.Error(said)
+	}
+}

@@ -63,6 +63,11 @@ func public(environ []string) []string {
 	})
 }
 
+// withoutGit leaves out the variables that tell git of another repository than that of its folder, as hooks have them.
+func withoutGit(environ []string) []string {
+	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
+}
+
 // discreet is criteria that do not see the keys which a server may have repeated in its reply, and so show them to no
 // judge and give them as no reason. The reply itself stays as it is.
 func discreet(weigh firstgood.Criteria[firstgood.Reply], hidden *atomic.Pointer[secrets]) firstgood.Criteria[firstgood.Reply] {

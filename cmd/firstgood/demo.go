@@ -15,18 +15,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/cmd/firstgood/live"
 	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/engine"
+	"github.com/firstgood/firstgood/isolate"
 	"github.com/firstgood/firstgood/lab"
+	"github.com/firstgood/firstgood/process"
 )
 
 // demoFile is what the demo runs; LAB stands for the lab's address, and SELF for this program.
 const demoFile = `judge: judge
-defaults: {timeout: 1m}
 delegates:
   lenient: {command: {argv: [SELF, demo-agent, lenient], isolate: clone}}
   hasty:   {command: {argv: [SELF, demo-agent, hasty], isolate: clone}}
-  careful: {command: {argv: [SELF, demo-agent, careful], isolate: clone, env: [GOCACHE, GOWORK=off, GOTOOLCHAIN=local]}}
+  careful: {command: {argv: [SELF, demo-agent, careful], isolate: clone}}
   broken: {openai: {base_url: "LAB", model: "500"}}
   shy:    {openai: {base_url: "LAB", model: "ok:Sorry, I cannot help with that."}}
   good:   {openai: {base_url: "LAB", model: "ok:Paris."}}
@@ -36,7 +38,8 @@ patterns:
     pattern: race
     with: {candidates: [lenient, hasty, careful]}
     config:
-      acceptance_criteria: {command: [go, test, ./...], timeout: 5m}
+      order: listed # so that all three are seen to be weighed
+      acceptance_criteria: {command: [go, test, ./...]}
       apply: patch
   answer:
     pattern: fallback-chain
@@ -61,10 +64,7 @@ var demoAgents = map[string]func() error{
 		return edit("sum.go", "a - b", "a plus b")
 	},
 	"careful": func() error {
-		if err := edit("sum.go", "a - b", "a + b"); err != nil {
-			return err
-		}
-		return exec.Command("go", "test", "./...").Run() // it looks at its work, which takes a while
+		return edit("sum.go", "a - b", "a + b")
 	},
 }
 
@@ -126,29 +126,39 @@ func demo(ctx context.Context, t terminal) error {
 	if problems.Failed() {
 		return &exit{exitProgram, problems}
 	}
-	if err := demoRace(ctx, t, file); err != nil {
+	switch err := demoRace(ctx, t, file); {
+	case errors.Is(err, errUnfit) || errors.Is(err, isolate.ErrNoGit):
+		fmt.Fprintf(t.out, "The race of coding agents is left out, since %s.\n", live.Clean(err.Error()))
+	case err != nil:
 		return err
 	}
 	fmt.Fprintln(t.out, "\nThe same for models: a chain moves on past a 500 and past a rejected reply.")
-	if _, err := demoRun(ctx, t, file, "answer", "What is the capital of France?", ""); err != nil {
+	if _, err := demoRun(ctx, t, file, "answer", "What is the capital of France?", "", nil); err != nil {
 		return err
 	}
 	fmt.Fprint(t.out, `
-Next:
-  firstgood agents             the coding agents that this machine has
+Next, in a repository of yours (firstgood agents shows which agents you have):
   firstgood race --agents claude,codex --accept 'go test ./...' "fix the bug"
-  firstgood init               write firstgood.yaml from what this machine has
-  firstgood --help             the rest
+  firstgood init               writes firstgood.yaml from what this machine has
 `)
 	return nil
+}
+
+// errUnfit is matched by the reason for which the demo's race cannot run on a machine.
+var errUnfit = errors.New("it needs git and go")
+
+// demoEnviron is the environment of the demo's race: the same everywhere, whatever the user's has.
+func demoEnviron(temp string) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") }),
+		"TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, // what a command leaves that is cut off goes with the rest
+		"GOENV=off", "GOFLAGS=", "GO111MODULE=", "GOWORK=off", "GOTOOLCHAIN=local", "GOPROXY=off")
 }
 
 // demoRace races the agents on a repository of their own.
 func demoRace(ctx context.Context, t terminal, file *config.File) (err error) {
 	for _, program := range []string{"git", "go"} {
 		if _, err := exec.LookPath(program); err != nil {
-			fmt.Fprintf(t.out, "The race of coding agents is left out: it needs git and go, and there is no %s on PATH.\n", program)
-			return nil
+			return fmt.Errorf("%w, and there is no %s on PATH", errUnfit, program)
 		}
 	}
 	dir, err := os.MkdirTemp("", "firstgood-demo-")
@@ -156,11 +166,19 @@ func demoRace(ctx context.Context, t terminal, file *config.File) (err error) {
 		return &exit{exitProgram, err}
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := demoRepository(ctx, dir); err != nil {
+	repository, temp := filepath.Join(dir, "sum"), filepath.Join(dir, "tmp")
+	if err := errors.Join(os.Mkdir(repository, 0o777), os.Mkdir(temp, 0o777)); err != nil {
+		return &exit{exitProgram, err}
+	}
+	if err := demoRepository(ctx, repository); err != nil {
 		return &exit{exitProgram, fmt.Errorf("the demo's repository: %w", err)}
 	}
-	fmt.Fprintln(t.out, "Three agents race to mend a failing test; the tests, as they were, decide.")
-	result, err := demoRun(ctx, t, file, "fix", "make the failing test pass", dir)
+	failure, err := demoFailure(ctx, t, repository, demoEnviron(temp))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "A small repository whose test fails: %s\nThree agents race to mend it; the tests, as they were, decide.\n", live.Clean(failure))
+	result, err := demoRun(ctx, t, file, "fix", "make the failing test pass", repository, demoEnviron(temp))
 	if err != nil {
 		return err
 	}
@@ -178,6 +196,25 @@ func demoRace(ctx context.Context, t terminal, file *config.File) (err error) {
 		}
 	}
 	return nil
+}
+
+// demoFailure runs the test of the demo's repository, and returns the line in which it says what is wrong.
+func demoFailure(ctx context.Context, t terminal, dir string, environ []string) (string, error) {
+	patience := time.AfterFunc(3*time.Second, func() { fmt.Fprintln(t.err, "(Go builds its own packages first, which takes a while once)") })
+	defer patience.Stop()
+	run, err := process.Run(ctx, process.Spec{Argv: []string{"go", "test", "./..."}, Dir: dir, Env: environ, MaxOutput: 1 << 20})
+	if cause := context.Cause(ctx); cause != nil {
+		return "", &exit{statusOf(cause), cause}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w, and go test does not run: %w", errUnfit, err)
+	}
+	for line := range strings.Lines(string(run.Stdout)) {
+		if strings.Contains(line, "want 5") {
+			return strings.TrimSpace(line), nil
+		}
+	}
+	return "", fmt.Errorf("%w, and go test does not work here: %s", errUnfit, strings.TrimSpace(string(run.Stdout)+string(run.Stderr)))
 }
 
 // demoReason is a reason in what is left of a line.
@@ -215,13 +252,11 @@ func demoRepository(ctx context.Context, dir string) error {
 }
 
 // demoRun runs a pattern of the demo's file, applies what it brings, and tells how it ended.
-func demoRun(ctx context.Context, t terminal, file *config.File, name, brief, dir string) (*engine.Result, error) {
+func demoRun(ctx context.Context, t terminal, file *config.File, name, brief, dir string, environ []string) (*engine.Result, error) {
 	ref, _ := file.Lookup(name)
 	made, err := engine.New(engine.Config{
 		File: file, Work: engine.WorkConfig{Dir: dir},
-		// The demo is the same everywhere, whatever the environment holds.
-		Lookup:  func(string) (string, bool) { return "", false },
-		Environ: append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GOPROXY=off"),
+		Lookup: func(string) (string, bool) { return "", false }, Environ: environ,
 	})
 	if err != nil {
 		return nil, &exit{exitProgram, err}
@@ -231,19 +266,20 @@ func demoRun(ctx context.Context, t terminal, file *config.File, name, brief, di
 		return nil, &exit{exitProgram, err}
 	}
 	if err := bound.Prepare(ctx); err != nil {
-		return nil, &exit{exitProgram, err}
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, &exit{statusOf(err), err}
 	}
 	defer closePlaces(t, bound)
 	view := newProgress(t.err, bound.Plan)
 	result := bound.Run(ctx, firstgood.Text(brief), view.Watch)
 	view.Close()
-	applied(ctx, bound, result, ref.Instance.Config.Apply, firstgood.Text(brief))
+	change := application{how: ref.Instance.Config.Apply, dir: dir}
+	change.apply(ctx, bound, result, firstgood.Text(brief))
 	drain(bound)
-	if result.Err != nil {
-		return nil, finish(result, false)
-	}
-	if result.ApplyError != nil {
-		return nil, &exit{exitProgram, result.ApplyError}
+	if err := finish(result, false); err != nil {
+		return nil, err
 	}
 	out := result.Outcome
 	took := out.Duration.Round(time.Millisecond)

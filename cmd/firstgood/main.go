@@ -88,6 +88,15 @@ func (i *interrupted) Error() string {
 
 func (i *interrupted) status() int { return 128 + int(i.signal) }
 
+// statusOf is the exit status of an error that ends a command which had begun its work: that of the signal which stopped it, if
+// one did.
+func statusOf(err error) int {
+	if cause, ok := errors.AsType[*interrupted](err); ok {
+		return cause.status()
+	}
+	return exitProgram
+}
+
 // execute runs the command line and returns the exit status.
 func execute(args []string, t terminal) (status int) {
 	defer func() {

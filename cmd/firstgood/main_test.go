@@ -57,6 +57,9 @@ func TestScripts(t *testing.T) {
 			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil { // what scripts build is not built from nothing
 				env.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			}
+			if path, err := exec.LookPath("firstgood"); err == nil {
+				env.Setenv("BIN", filepath.Dir(path)) // a PATH with nothing but the programs of the tests
+			}
 			for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 				env.Setenv(name, "")
 			}

@@ -129,106 +129,6 @@ func (f *runFlags) documentFlag() string {
 	return ""
 }
 
-func newChain(t terminal) *cobra.Command {
-	return newAdHoc(t, "chain", pattern.FallbackChainName, "chain", "Try delegates in order, moving on only when one fails",
-		`  firstgood chain fast careful -- "What is the capital of France?"
-  firstgood chain fast careful --fail-if "it names no city" -- "France?"`)
-}
-
-func newRace(t terminal) *cobra.Command {
-	return newAdHoc(t, "race", pattern.RaceName, "candidates", "Start delegates at once, take the first good reply",
-		`  firstgood race fast careful local -- "What is the capital of France?"
-  firstgood race fast careful --set start_after=400ms -- "France?"`)
-}
-
-// newAdHoc is a command that runs an instance which is not in the file.
-func newAdHoc(t terminal, name, patternName, slot, short, example string) *cobra.Command {
-	var f runFlags
-	cmd := &cobra.Command{
-		Use:   name + " NAME… -- BRIEF",
-		Short: short,
-		Long: short + `.
-The names are those of delegates, or patterns, in the file. The brief stands behind --.
-
-With --agents there are no names and no file is needed: the one argument is the brief, and each coding agent works
-in a clone of the repository here. The change of the winner, the first that --accept accepts, is applied to the
-working tree (--apply says how else), which nothing touches before.`,
-		Example: example,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && len(f.agents) == 0 {
-				return usagef("%s needs the names of delegates: firstgood %s NAME… -- BRIEF", name, name)
-			}
-			return nil
-		},
-		ValidArgsFunction: completeNames(&f, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			names, rest := split(args, cmd.ArgsLenAtDash())
-			if len(f.agents) > 0 {
-				names, rest = nil, args
-				if len(rest) > 1 {
-					return usagef("with --agents the one argument is the brief, and got %d; put the brief in quotes", len(rest))
-				}
-			} else if len(names) == 0 {
-				return usagef("%s needs the names of delegates before --: firstgood %s NAME… -- BRIEF", name, name)
-			}
-			brief, err := f.theBrief(cmd.Context(), t.in, rest)
-			if err != nil {
-				return err
-			}
-			load := f.loadFile
-			if len(f.agents) > 0 {
-				load = f.loadOrNone
-			}
-			file, err := load(t)
-			if err != nil {
-				return err
-			}
-			if len(f.agents) > 0 {
-				if names, err = f.addAgents(t, file); err != nil {
-					return err
-				}
-			}
-			for _, name := range names {
-				if _, err := find(file, name); err != nil {
-					return err
-				}
-			}
-			set, err := f.settings()
-			if err != nil {
-				return err
-			}
-			in, problems := file.Instance(name, patternName, []config.Binding{{Origin: name, Slot: slot, Names: names}}, set)
-			if problems.Failed() {
-				return &exit{exitUsage, problems}
-			}
-			f.say(t, problems)
-			if in.Config.Apply == "" && isolatedIn(config.Ref{Instance: in}) {
-				in.Config.Apply = config.ApplyPatch
-			}
-			_, err = f.run(cmd.Context(), t, file, config.Ref{Name: name, Instance: in}, brief, nil)
-			return err
-		},
-	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&f.failIf, "fail-if", "", "a reply of which this is true has failed; plain language, weighed by the file's judge")
-	cmd.Flags().StringVar(&f.acceptIf, "accept-if", "", "only a reply of which this is true is good; plain language, weighed by the file's judge")
-	cmd.Flags().BoolVar(&f.nonempty, "nonempty", false, "a reply that says nothing has failed")
-	cmd.Flags().StringSliceVar(&f.agents, "agents", nil, "coding agents, as `a,b`: "+strings.Join(config.AgentKinds(), ", ")+", or delegates of the file")
-	_ = cmd.RegisterFlagCompletionFunc("agents", cobra.FixedCompletions(config.AgentKinds(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
-
-// split parts names from the brief: at the dash, or before a last argument that cannot be a name.
-func split(args []string, dash int) (names, brief []string) {
-	if dash >= 0 {
-		return args[:dash], args[dash:]
-	}
-	if last := len(args) - 1; strings.ContainsAny(args[last], " \t\n") {
-		return args[:last], args[last:]
-	}
-	return args, nil
-}
-
 // theBrief returns the one brief that was given, with its inputs.
 func (f *runFlags) theBrief(ctx context.Context, stdin *os.File, args []string) (firstgood.Brief, error) {
 	var brief firstgood.Brief
@@ -494,17 +394,15 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 		return nil, &exit{exitUsage, err}
 	}
 	if err := bound.Prepare(ctx); err != nil {
-		if cause, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
-			return nil, &exit{cause.status(), cause}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, &exit{statusOf(cause), cause}
 		}
 		return nil, &exit{exitUsage, err}
 	}
 	defer closePlaces(t, bound)
-	how := ""
+	change := application{dir: f.dir}
 	if ref.Instance != nil {
-		how = ref.Instance.Config.Apply
-	} else if f.given("apply") {
-		how = f.apply
+		change.how = ref.Instance.Config.Apply
 	}
 	f.say(t, bound.Warnings)
 	var view progress = silent{}
@@ -513,20 +411,17 @@ func (f *runFlags) run(ctx context.Context, t terminal, file *config.File, ref c
 	}
 	result := bound.Run(ctx, brief, view.Watch)
 	view.Close()
-	applied(ctx, bound, result, how, brief)
+	change.apply(ctx, bound, result, brief)
 	err = f.print(t, result)
-	drain(bound)
-	if err != nil {
-		return result, &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
-	}
-	if !f.quiet {
+	if err == nil && !f.quiet {
 		if isTerminal(t.err) {
 			reasons(t.err, result) // the view had to cut them
 		}
-		tellChange(t.err, result, how)
+		change.tell(t.err, result)
 	}
-	if result.ApplyError != nil {
-		return result, &exit{exitProgram, result.ApplyError}
+	drain(bound)
+	if err != nil {
+		return result, &exit{exitProgram, fmt.Errorf("cannot print the outcome: %w", err)}
 	}
 	return result, finish(result, f.quiet)
 }
@@ -575,6 +470,9 @@ func drain(bound *engine.Bound) {
 
 // finish turns a result into the command's error.
 func finish(result *engine.Result, quiet bool) error {
+	if result.ApplyError != nil {
+		return &exit{statusOf(result.ApplyError), result.ApplyError}
+	}
 	if result.Err == nil {
 		return nil
 	}
