@@ -121,6 +121,9 @@ func (f *runFlags) documentInputs(doc *document.Document) (map[string]json.RawMe
 			if near := diagnostic.Nearest(name, names); near != "" {
 				return nil, usagef("--input %s: %s has no such input; did you mean %s?", name, doc.Name, near)
 			}
+			if len(names) == 0 {
+				return nil, usagef("--input %s: %s has no inputs", name, doc.Name)
+			}
 			return nil, usagef("--input %s: %s has no such input; it has %s", name, doc.Name, strings.Join(names, ", "))
 		}
 		if kind == "" || kind == "string" {
@@ -184,6 +187,8 @@ func (f *runFlags) documentBrief(ctx context.Context, t terminal, doc *document.
 	var brief firstgood.Brief
 	var text string
 	switch _, stated := state.fields[target]; {
+	case asked && target == "" && len(inputNames(doc)) == 0:
+		return brief, usagef("%s takes no brief, and has no inputs", doc.Name)
 	case asked && target == "":
 		return brief, usagef("%s takes no brief; give its inputs, with --input: %s", doc.Name, strings.Join(inputNames(doc), ", "))
 	case asked && inputs[target] != nil:

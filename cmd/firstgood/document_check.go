@@ -64,7 +64,10 @@ func describeDocument(w io.Writer, world *engine.World, doc *document.Document, 
 	}
 	for _, s := range doc.Config {
 		name := s.Name
-		if s.Default != nil {
+		switch {
+		case string(s.Default) == "null":
+			name += " (none)"
+		case s.Default != nil:
 			name += fmt.Sprintf(" (%s)", s.Default)
 		}
 		settings = append(settings, name)
