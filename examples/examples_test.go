@@ -55,6 +55,75 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestDocuments does the same with the documents, which say it in an indented block of their notes. There is one for each
+// document of the library.
+func TestDocuments(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("they run programs that Windows does not have")
+	}
+	library, err := filepath.Glob("../document/library/*.prose.md")
+	if err != nil || len(library) == 0 {
+		t.Fatalf("got the library %v, %v", library, err)
+	}
+	program := build(t, "./cmd/firstgood")
+	index, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(index), "(documents)") {
+		t.Error("README.md does not name them")
+	}
+	for _, standard := range library {
+		path := "documents/" + filepath.Base(standard)
+		t.Run(filepath.Base(standard), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimSuffix(filepath.Base(standard), ".prose.md")
+			if !strings.Contains(string(data), "  pattern: std/patterns/"+name+"\n") {
+				t.Errorf("there is no instance of %s", name)
+			}
+			line, want := indented(t, string(data))
+			args := words(t, line)
+			if len(args) < 5 || args[0] != "firstgood" || args[4] != "examples/"+path {
+				t.Fatalf("got the command line %q", line)
+			}
+			if got := run(t, "", program, append(args[1:], "-q")...); got != want {
+				t.Errorf("%s\ngot\n%s\nwant\n%s", line, got, want)
+			}
+			run(t, "", program, "check", "examples/"+path)
+		})
+	}
+	if all, _ := filepath.Glob("documents/*.md"); len(all) != len(library) {
+		t.Errorf("%d documents, %d in the library", len(all), len(library))
+	}
+}
+
+// indented returns the command line and the output in a block of lines that begin with four spaces.
+func indented(t *testing.T, text string) (line, output string) {
+	t.Helper()
+	for row := range strings.Lines(text) {
+		command, starts := strings.CutPrefix(row, "    $ ")
+		switch said, inside := strings.CutPrefix(row, "    "); {
+		case starts && line != "":
+			t.Fatal("there are two commands in it")
+		case starts:
+			line = strings.TrimSpace(command)
+		case line != "" && inside:
+			output += said
+		case line != "" && output == "":
+			t.Fatal("it does not say what comes out")
+		case line != "":
+			return line, output
+		}
+	}
+	if output == "" {
+		t.Fatal("it does not say what to type and what comes out")
+	}
+	return line, output
+}
+
 // TestGo builds and runs each program under go and compares its output with the comment at its end.
 func TestGo(t *testing.T) {
 	programs, err := filepath.Glob("go/*/main.go")
