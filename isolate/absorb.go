@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +18,11 @@ import (
 //
 // It asks for the names first, and does not use git add, which cannot do that.
 func absorb(ctx context.Context, g git) (tree string, nested []string, err error) {
+	// Files of the same second as the index have to be read, as git does not keep finer times. This has them read once and not by
+	// each of the commands below. It says no where files are changed, which is no matter here.
+	if _, err := g.run(ctx, "", "update-index", "-q", "--refresh", "--unmerged", "--ignore-missing", "--ignore-submodules"); isStopped(err) {
+		return "", nil, err
+	}
 	raw, err := g.run(ctx, "", "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
 	if err != nil {
 		return "", nil, err
@@ -61,6 +67,12 @@ func absorb(ctx context.Context, g git) (tree string, nested []string, err error
 	// A sparse checkout of a partial clone has names of objects that are not here.
 	tree, err = g.line(ctx, "write-tree", "--missing-ok")
 	return tree, nested, err
+}
+
+// isStopped reports an error that is not git's own answer.
+func isStopped(err error) bool {
+	refusal := (*gitError)(nil)
+	return err != nil && !errors.As(err, &refusal)
 }
 
 // isContent reports whether a path has what git can store. Git takes a pipe for a file until it is to read it.

@@ -49,6 +49,7 @@ func TestApply_FitsIn(t *testing.T) {
 
 // TestApply_Refuses: nothing is changed, the reason names the path, and the patch can be taken by hand.
 func TestApply_Refuses(t *testing.T) {
+	t.Parallel()
 	base := files{"a.txt": "one\ntwo\nthree\n", "dir/x.txt": "x\n", "gone.txt": "g\n", "link": "→a.txt"}
 	for name, test := range map[string]struct {
 		patch, meanwhile files
@@ -263,6 +264,7 @@ func TestApply_Cancelled(t *testing.T) {
 
 // TestApply_UndoneInTheMiddle has the last of several files change between the plan and its placing, at every file in turn.
 func TestApply_UndoneInTheMiddle(t *testing.T) {
+	t.Parallel()
 	base := files{"a.txt": "a\n", "f2d": "f\n", "d2f/x": "x\n", "gone": "g\n", "l2d": "→a.txt", "z.txt": "z\n", "exec": "!x\n"}
 	changed := files{"a.txt": "A\n", "f2d": "-", "f2d/y/z": "z\n", "d2f": "now a file\n", "gone": "-", "l2d": "-", "l2d/q": "q\n", "z.txt": "→a.txt", "new/er/n": "n\n", "exec": "x\n"}
 	for i := range 30 {

@@ -11,6 +11,7 @@ import (
 
 // TestExam_CheatsAreRestored has the ways to pass by changing the exam, on a project in Go whose test fails.
 func TestExam_CheatsAreRestored(t *testing.T) {
+	t.Parallel()
 	goProgram, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("go is not here")

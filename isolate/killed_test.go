@@ -127,6 +127,7 @@ func helperCommand(what string) *exec.Cmd {
 // (all of it, but for times; with a worktree, but for its registration). After that and Clean it is either what it was or what
 // applying makes of it, and nothing else is left.
 func TestKilled_AtAnyMoment(t *testing.T) {
+	t.Parallel()
 	rounds := 30
 	if os.Getenv("FIRSTGOOD_LONG") != "" {
 		rounds = 300
@@ -151,6 +152,7 @@ func TestKilled_AtAnyMoment(t *testing.T) {
 
 // TestKilled_AtEveryMomentOfApplying does it by the list: wherever a kill leaves another state behind.
 func TestKilled_AtEveryMomentOfApplying(t *testing.T) {
+	t.Parallel()
 	stride := 3
 	if os.Getenv("FIRSTGOOD_LONG") != "" {
 		stride = 1

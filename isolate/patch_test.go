@@ -10,6 +10,7 @@ import (
 
 // TestPatch_WhateverBecameOfGit wrecks the tree's .git in many ways. The patch is the same each time.
 func TestPatch_WhateverBecameOfGit(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t, files{"a.txt": "base\n", "b/b.txt": "b\n", "c.txt": "c\n"})
 	put(t, repo, files{"c.txt": "uncommitted\n"})
 	b := open(t, Config{Dir: repo})
@@ -185,6 +186,7 @@ func TestPatch_TreeReplacedByALink(t *testing.T) {
 }
 
 func TestPatch_TooLarge(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes long")
 	}

@@ -131,6 +131,7 @@ func noFolders(all map[string]string) map[string]string {
 // TestProperty_PatchReproducesTheTree: whatever an agent does, and whatever was uncommitted, the patch that was applied, and the
 // one that was examined, give the agent's files byte for byte.
 func TestProperty_PatchReproducesTheTree(t *testing.T) {
+	t.Parallel()
 	mustHaveGit(t)
 	rounds := 25
 	if os.Getenv("FIRSTGOOD_LONG") != "" {

@@ -170,6 +170,7 @@ func TestRepository_LinkedWorktree(t *testing.T) {
 }
 
 func TestRepository_NamesOfAllKinds(t *testing.T) {
+	t.Parallel()
 	names := []string{"with space", "-dash", "--option=x", "quo\"te", "apo'strophe", "новый", "e\u0301", "semi;colon", "$(x)", "*glob*", "[a]", ":(top)x", "#hash", "~tilde", "d -/-d/ f", "\tab"}
 	if runtime.GOOS != "windows" {
 		names = append(names, "new\nline", "back\\slash", "d\n/\"f", "trailing ", "bell\a")
@@ -334,6 +335,7 @@ func TestRepository_FailingHooks(t *testing.T) {
 
 // TestRepository_Submodules holds what is said of them: their folders are empty, and what is done in them is not in patches.
 func TestRepository_Submodules(t *testing.T) {
+	t.Parallel()
 	library := newRepo(t, files{"lib.txt": "lib\n"})
 	repo := newRepo(t, simple)
 	runGit(t, repo, "submodule", "--quiet", "add", library, "lib")
@@ -376,6 +378,7 @@ func TestRepository_Submodules(t *testing.T) {
 }
 
 func TestRepository_Sparse(t *testing.T) {
+	t.Parallel()
 	for _, cone := range []string{"--cone", "--no-cone"} {
 		repo := newRepo(t, files{"in/a.txt": "a\n", "out/b.txt": "b\n", "top.txt": "t\n"})
 		runGit(t, repo, "sparse-checkout", "set", cone, "in")

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -33,7 +35,7 @@ func (b *Base) Tree(ctx context.Context, name string) (*Tree, error) {
 	return t, nil
 }
 
-// fresh makes a tree whose files are those of the base, and then of the given tree.
+// fresh makes a tree of the given files, which are those of the base or near to them.
 func (b *Base) fresh(ctx context.Context, name, tree string, mode Mode) (_ *Tree, err error) {
 	if err := b.open(); err != nil {
 		return nil, err
@@ -52,37 +54,8 @@ func (b *Base) fresh(ctx context.Context, name, tree string, mode Mode) (_ *Tree
 			_ = t.discard(context.WithoutCancel(ctx))
 		}
 	}()
-	g := b.at(t.top, t.index)
-	switch mode {
-	case Copy:
-		if err := copyTree(ctx, b.copied, t.top); err != nil {
-			return nil, err
-		}
-		_, err = g.run(ctx, "", "read-tree", b.tree)
-	case Worktree:
-		if err := b.register(ctx, t.top); err != nil {
-			return nil, err
-		}
-		_, err = g.run(ctx, "", "read-tree", "--reset", "-u", b.tree)
-	default:
-		if err := os.Mkdir(t.top, 0o777); err != nil {
-			return nil, err
-		}
-		_, err = g.run(ctx, "", "read-tree", "--reset", "-u", b.tree)
-	}
-	if err != nil {
+	if err := b.fill(ctx, t, tree, mode); err != nil {
 		return nil, err
-	}
-	if tree != b.tree {
-		// In a second step, so that what is as in the base was written with the base's .gitattributes.
-		if mode == Copy {
-			if _, err := g.run(ctx, "", "update-index", "-q", "--refresh"); err != nil {
-				return nil, err
-			}
-		}
-		if _, err := g.run(ctx, "", "read-tree", "--reset", "-u", tree); err != nil {
-			return nil, err
-		}
 	}
 	if err := b.furnish(ctx, t, tree, mode); err != nil {
 		return nil, err
@@ -97,6 +70,50 @@ func (b *Base) fresh(ctx context.Context, name, tree string, mode Mode) (_ *Tree
 	return t, nil
 }
 
+// fill writes the files.
+func (b *Base) fill(ctx context.Context, t *Tree, tree string, mode Mode) error {
+	var err error
+	switch mode {
+	case Copy:
+		err = copyTree(ctx, b.copied, t.top)
+	case Worktree:
+		err = b.register(ctx, t.top)
+	default:
+		err = os.Mkdir(t.top, 0o777)
+	}
+	if err != nil {
+		return err
+	}
+	g := b.at(t.top, t.index)
+	if mode == Copy {
+		if _, err := g.run(ctx, "", "read-tree", b.tree); err != nil || tree == b.tree {
+			return err
+		}
+		// So that what is not in the patch is left alone.
+		if _, err := g.run(ctx, "", "update-index", "-q", "--refresh"); err != nil {
+			return err
+		}
+	} else if tree != b.tree {
+		// What is as in the base is written with the base's .gitattributes, so these are written first if they differ.
+		twice, err := b.changesAttributes(ctx, tree)
+		if err != nil {
+			return err
+		}
+		if twice {
+			if _, err := g.run(ctx, "", "read-tree", "--reset", "-u", b.tree); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = g.run(ctx, "", "read-tree", "--reset", "-u", tree)
+	return err
+}
+
+func (b *Base) changesAttributes(ctx context.Context, tree string) (bool, error) {
+	changes, err := b.changes(ctx, b.tree, tree)
+	return slices.ContainsFunc(changes, func(c rawChange) bool { return strings.EqualFold(path.Base(c.path), ".gitattributes") }), err
+}
+
 // furnish gives a tree its own repository, or its index where it has one.
 func (b *Base) furnish(ctx context.Context, t *Tree, tree string, mode Mode) error {
 	if mode != Clone && mode != Worktree {
@@ -106,10 +123,16 @@ func (b *Base) furnish(ctx context.Context, t *Tree, tree string, mode Mode) err
 	if b.staged != tree {
 		index = b.newIndex()
 		defer b.dropIndex(index)
-		if err := copyIfThere(t.index, index); err != nil {
-			return err
+		args := []string{"read-tree", b.staged}
+		// Merged, it keeps what is known of the files' times. An examination seldom asks git for anything, and would have all
+		// files read for it here; but without a merge, nothing is sparse.
+		if tree == b.tree || b.repo.value("core.sparsecheckout") == "true" {
+			if err := copyIfThere(t.index, index); err != nil {
+				return err
+			}
+			args = []string{"read-tree", "-m", b.staged}
 		}
-		if _, err := b.at(t.top, index).run(ctx, "", "read-tree", "-m", b.staged); err != nil {
+		if _, err := b.at(t.top, index).run(ctx, "", args...); err != nil {
 			return err
 		}
 	}
