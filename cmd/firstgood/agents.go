@@ -134,24 +134,19 @@ func printAgents(w io.Writer, entries []agentEntry) {
 		case e.Path == nil:
 			rows = append(rows, []string{e.Name, "missing", "get it with: " + e.Install})
 		case e.Version == nil:
-			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path) + " (it does not tell its version)"})
+			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path) + ", does not tell its version"})
 		default:
-			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path + " (" + *e.Version + ")")})
+			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path + ", " + *e.Version)})
 		}
 	}
 	printColumns(w, rows)
-	if name := slices.IndexFunc(entries, func(e agentEntry) bool { return e.Path != nil }); name >= 0 {
-		fmt.Fprintf(w, "\nnext: firstgood race --agents %s --accept 'go test ./...' \"fix the failing test\"\n", foundNames(entries))
-	}
-}
-
-// foundNames are the names of those that are there, as --agents takes them.
-func foundNames(entries []agentEntry) string {
 	var names []string
 	for _, e := range entries {
-		if e.Path != nil {
+		if e.Path != nil && len(names) < 3 {
 			names = append(names, e.Name)
 		}
 	}
-	return strings.Join(names, ",")
+	if len(names) > 0 {
+		fmt.Fprintf(w, "\nnext, in a repository:\n  firstgood race --agents %s --accept 'go test ./...' \"BRIEF\"\n", strings.Join(names, ","))
+	}
 }

@@ -89,7 +89,9 @@ func (a *application) tell(w io.Writer, result *engine.Result) {
 	}
 	switch {
 	case len(files) == 0:
-		fmt.Fprintf(w, "%s changed no file, so there is nothing to apply\n", live.Clean(result.Outcome.Winner))
+		if a.how != "" && a.how != config.ApplyNone {
+			fmt.Fprintf(w, "%s changed no file, so there is nothing to apply\n", live.Clean(result.Outcome.Winner))
+		}
 	case result.ApplyError != nil:
 		// the command ends with it
 	case result.Applied == "":
@@ -97,7 +99,7 @@ func (a *application) tell(w io.Writer, result *engine.Result) {
 	case a.how == config.ApplyBranch:
 		fmt.Fprintf(w, "committed on the branch %s; take it: git merge %[1]s; drop it: git branch -D %[1]s\n", result.Applied)
 	case a.how == config.ApplyCommit:
-		fmt.Fprintf(w, "committed as %.12s; undo: git reset --keep HEAD~1\n", result.Applied)
+		fmt.Fprintf(w, "committed as %.12s; undo: git reset --keep HEAD~1 (which unstages what is staged)\n", result.Applied)
 	default:
 		fmt.Fprintf(w, "applied to the working tree%s\n", live.Clean(a.undo))
 	}

@@ -30,7 +30,7 @@ func (f *changeFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.protect, "protect", nil, "a `glob` of paths that no change may touch before --accept runs; may be repeated; '' protects nothing; without it, the usual places of tests and fixtures")
 	flags.StringVar(&f.apply, "apply", "", "what is done with the winner's change: `how` is patch, branch, commit or none")
 	flags.StringVar(&f.dir, "dir", "", "the `folder` that delegates work on; the current one unless said")
-	flags.StringVar(&f.base, "base", "", "the `revision` that attempts start from; unless said, HEAD with what is uncommitted")
+	flags.StringVar(&f.base, "base", "", "the `revision` that attempts start from, without what is uncommitted; unless said, HEAD with it")
 	flags.BoolVar(&f.keep, "keep", false, "keep the trees in which attempts worked")
 	_ = cmd.MarkFlagDirname("dir")
 	_ = cmd.RegisterFlagCompletionFunc("apply", cobra.FixedCompletions([]string{"patch", "branch", "commit", "none"}, cobra.ShellCompDirectiveNoFileComp))
@@ -71,7 +71,7 @@ func (f *runFlags) changeSettings() ([]config.Setting, error) {
 
 // work is where delegates in places of their own work.
 func (f *changeFlags) work() engine.WorkConfig {
-	return engine.WorkConfig{Dir: f.dir, Base: f.base, Keep: f.keep}
+	return engine.WorkConfig{Dir: f.dir, Base: f.base, Committed: f.base != "", Keep: f.keep}
 }
 
 // checkWork reports flags about places that nobody works in.
