@@ -20,8 +20,8 @@ const (
 	maxDiff    = 64 << 20  // the text of a patch
 )
 
-// minGit is the oldest git whose options are used here (2.34: add --sparse and GIT_CONFIG_COUNT are older or the same).
-var minGit = [2]int{2, 34}
+// minGit is the oldest git that knows all that is used here: GIT_CONFIG_COUNT came with it.
+var minGit = [2]int{2, 31}
 
 // gitError is git's refusal. Its text is what git said.
 type gitError struct {
