@@ -31,6 +31,7 @@ import (
 //	input NAME: VALUE          JSON, or else a text
 //	set NAME: VALUE            of the instance's config
 //	brief: TEXT                the brief
+//	state: OBJECT              what a composite begins with
 //	stop DURATION              when the caller cancels
 //	NAME[@DURATION]: REPLY     what a delegate replies, and after how long, else as many milliseconds as its place; ! begins an error. A further line of the same name
 //	                           is its next reply, and the last one is repeated
@@ -42,6 +43,7 @@ type scene struct {
 	inputs   map[string]json.RawMessage
 	set      []config.Setting
 	brief    string
+	state    json.RawMessage
 	stop     time.Duration
 	names    []string // of the delegates
 	replies  map[string][]reply
@@ -70,6 +72,8 @@ func parseScene(t testing.TB, text string) *scene {
 			s.stop, _ = time.ParseDuration(name)
 		case !found:
 			t.Fatalf("what is %q?", line)
+		case key == "state":
+			s.state = json.RawMessage(value)
 		case key == "brief":
 			s.brief = value
 		case word == "with":
@@ -277,6 +281,7 @@ func (s *stage) run(t *testing.T, f form) (*engine.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	bound.State = s.state
 	if err := bound.Ready(brief); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +130,89 @@ func TestSeeds(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(file, txtar.Format(written), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestSeeds_State: a composite leaves its outcome in the state; what was there from an earlier run is overwritten, and what is not
+// its own is kept.
+func TestSeeds_State(t *testing.T) {
+	folders := []string{"testdata/documents"}
+	if folder := seeds(); folder != "" {
+		folders = append(folders, folder)
+	}
+	const stale = "state: {\"result\": \"old\", \"winner\": \"old\", \"attempts\": 9, \"failure_history\": [\"old\"], \"kept\": [1]}\n"
+	for _, test := range []struct{ name, scene, want string }{
+		{"a winner", "document fallback-chain\nwith chain: a, b\nbrief: Hi.\na: !down\nb: B",
+			`{"attempts":2,"chain":["a","b"],"failure_history":[{"delegate":"a","reason":"500 Internal Server Error: down"}],"kept":[1],"result":"B","task_brief":"Hi.","winner":"b"}`},
+		{"no winner", "document fallback-chain\nwith chain: a\nbrief: Hi.\na: !down",
+			`{"attempts":1,"chain":["a"],"failure_history":[{"delegate":"a","reason":"500 Internal Server Error: down"}],"kept":[1],"result":null,"task_brief":"Hi.","winner":null}`},
+		{"a race", "document race\nwith candidates: a, b\nbrief: Hi.\na: !down\nb: B",
+			`{"attempts":2,"candidates":["a","b"],"failure_history":["old"],"kept":[1],"result":"B","task_brief":"Hi.","winner":"b"}`},
+		{"a race without a winner", "document race\nwith candidates: a\nbrief: Hi.\na: !down",
+			`{"attempts":1,"candidates":["a"],"failure_history":["old"],"kept":[1],"result":null,"task_brief":"Hi.","winner":null}`},
+	} {
+		for _, folder := range folders {
+			t.Run(test.name+" "+filepath.Base(folder), func(t *testing.T) {
+				f := form{path: inFolder(folder, ".composite.md"), literal: true, process: true}
+				got := f.play(t, parseScene(t, stale+test.scene))
+				if got.err != nil {
+					t.Fatal(got.err)
+				}
+				var state map[string]any
+				if err := json.Unmarshal(got.result.State, &state); err != nil {
+					t.Fatal(err)
+				}
+				if sorted, _ := json.Marshal(state); string(sorted) != test.want {
+					t.Errorf("got\n%s\nwant\n%s", sorted, test.want)
+				}
+			})
+		}
+	}
+}
+
+// TestSeeds_Page: each test and scene that docs/seeds.md names is there, and each scene is named.
+func TestSeeds_Page(t *testing.T) {
+	page, err := os.ReadFile("../docs/seeds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources strings.Builder
+	for _, pattern := range []string{"*_test.go", "../*/*_test.go", "../cmd/firstgood/*_test.go"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources.Write(data)
+		}
+	}
+	archive, err := txtar.ParseFile("testdata/documents/seeds.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenes := map[string]bool{}
+	for _, f := range archive.Files {
+		if !strings.Contains(f.Name, " → ") {
+			scenes[f.Name] = true
+		}
+	}
+	named := map[string]bool{}
+	for _, quoted := range regexp.MustCompile("`(Test[^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		name, scene, _ := strings.Cut(quoted[1], "/")
+		if !strings.Contains(sources.String(), "func "+name+"(t *testing.T)") {
+			t.Errorf("there is no test %s", name)
+		}
+		if name == "TestSeeds" && scene != "" {
+			if named[scene] = true; !scenes[scene] {
+				t.Errorf("there is no scene %q", scene)
+			}
+		}
+	}
+	for scene := range scenes {
+		if !named[scene] {
+			t.Errorf("docs/seeds.md does not name the scene %q", scene)
 		}
 	}
 }

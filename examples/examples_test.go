@@ -3,6 +3,7 @@ package examples_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -97,6 +98,46 @@ func TestDocuments(t *testing.T) {
 	}
 	if all, _ := filepath.Glob("documents/*.md"); len(all) != len(library) {
 		t.Errorf("%d documents, %d in the library", len(all), len(library))
+	}
+}
+
+// TestDocumentsPage types what docs/documents.md says behind $, in examples/documents, and compares what comes out, on stdout or
+// stderr, with what the page says. A last line "exit N" is the exit status.
+func TestDocumentsPage(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it runs programs that Windows does not have")
+	}
+	page, err := os.ReadFile("../docs/documents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```console\n$ ")[1:]
+	if len(blocks) < 5 {
+		t.Errorf("got %d commands", len(blocks))
+	}
+	program := build(t, "./cmd/firstgood")
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		line, want, _ := strings.Cut(block, "\n")
+		t.Run(line, func(t *testing.T) {
+			command := exec.Command(program, words(t, line)[1:]...)
+			command.Dir = "documents"
+			out, err := command.CombinedOutput()
+			got := string(out)
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				got += fmt.Sprintf("exit %d\n", exit.ExitCode())
+			}
+			if got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+	library, _ := filepath.Glob("../document/library/*.prose.md")
+	for _, path := range library {
+		if name := strings.TrimSuffix(filepath.Base(path), ".prose.md"); !strings.Contains(string(page), "\n| `"+name+"` | ") {
+			t.Errorf("it does not name %s", name)
+		}
 	}
 }
 
