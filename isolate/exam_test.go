@@ -56,7 +56,7 @@ func TestExam_CheatsAreRestored(t *testing.T) {
 			same(t, snapshotOf(worktree(t, exam.Dir()), "testdata"), snapshotOf(worktree(t, repo), "testdata"), "testdata")
 			cmd := exec.Command(goProgram, "test", ".")
 			cmd.Dir = exam.Dir()
-			cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOCACHE="+goCache(t))
+			cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 			out, err := cmd.CombinedOutput()
 			if passes := err == nil; passes != test.passes {
 				t.Errorf("passes: got %v, want %v: %s", passes, test.passes, out)
@@ -64,14 +64,6 @@ func TestExam_CheatsAreRestored(t *testing.T) {
 			must(t, exam.Remove(t.Context()))
 		})
 	}
-}
-
-// goCache is one cache for all tests that call go, since HOME is another here.
-func goCache(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), "firstgood-isolate-gocache")
-	must(t, os.MkdirAll(dir, 0o700))
-	return dir
 }
 
 // TestExam_AttributesOfThePatch: what is as in the base is written as the base says, whatever the list protects.

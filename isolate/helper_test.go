@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" { // the go program's, before HOME is another
+		_ = os.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
+	}
 	settings := "[user]\n\tname = Some One\n\temail = one@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"
 	err = errors.Join(
 		os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(settings), 0o600),
