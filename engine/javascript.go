@@ -77,7 +77,9 @@ func (j *javascript) state(ctx context.Context, w *work) (json.RawMessage, error
 	for i, slot := range j.text.doc.Slots {
 		names := []string{}
 		for _, ref := range j.body.slots[i].Members {
-			names = append(names, ref.Name)
+			if !slices.Contains(names, ref.Name) {
+				names = append(names, ref.Name)
+			}
 		}
 		state[slot.Name] = names
 		if !slot.List {
