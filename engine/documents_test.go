@@ -1,15 +1,23 @@
 package engine_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/firstgood/firstgood"
+	"github.com/firstgood/firstgood/config"
 	"github.com/firstgood/firstgood/document/library"
+	"github.com/firstgood/firstgood/engine"
 )
 
 const libraryScenes = "testdata/documents/library.txtar"
@@ -214,5 +222,83 @@ func TestUpstreamSmoke(t *testing.T) {
 				t.Errorf("got\n%s\nwant the calls %s and the result %s", text, test.calls, test.result)
 			}
 		})
+	}
+}
+
+// echoing answers with the brief.
+type echoing struct{}
+
+func (echoing) RoundTrip(request *http.Request) (*http.Response, error) {
+	var asked struct{ Messages []struct{ Content string } }
+	if err := json.NewDecoder(request.Body).Decode(&asked); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(asked.Messages[len(asked.Messages)-1].Content)
+	body := `{"choices": [{"message": {"role": "assistant", "content": ` + string(text) + `}, "finish_reason": "stop"}]}`
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+		Request: request, ProtoMajor: 1, ProtoMinor: 1,
+	}, err
+}
+
+// TestDocuments_AtTheSameTime: runs of one text, and of one function, that are under way at the same time know nothing of each other.
+func TestDocuments_AtTheSameTime(t *testing.T) {
+	for _, name := range []string{"pipeline", "fallback-chain", "race"} {
+		t.Run(name, func(t *testing.T) {
+			world, err := engine.NewWorld(engine.WorldConfig{Literal: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, problems := config.Parse("test.yaml", []byte("delegates: {a: {"+at("a")+"}, b: {"+at("b")+"}}"), config.Kinds(), world.Extras()...)
+			if problems.Failed() {
+				t.Fatal(problems)
+			}
+			doc := opened(t, world, inLibrary(name))
+			in, problems := world.Instance(f, doc, []config.Binding{{Origin: "with", Slot: doc.Slots[0].Name, Names: []string{"a", "b"}}}, nil)
+			if problems.Failed() {
+				t.Fatal(problems)
+			}
+			bound, err := made(t, engine.Config{File: f, HTTPClient: &http.Client{Transport: echoing{}}}).Bind(config.Ref{Name: name, Instance: in}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var runs sync.WaitGroup
+			for i := range 50 {
+				runs.Go(func() {
+					want := fmt.Sprint("brief ", i)
+					if r := bound.Run(t.Context(), firstgood.Text(want), nil); r.Outcome.Result.Text != want {
+						t.Errorf("got %q, %v, want %q", r.Outcome.Result.Text, r.Err, want)
+					}
+				})
+			}
+			runs.Wait()
+			if err := bound.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDocuments_Huge: a document of nearly 1 MiB and a brief of 8 MiB are run, and the brief arrives whole.
+func TestDocuments_Huge(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("---\nname: huge\nkind: pattern\n---\n\n### Slots\n\n- `one`\n\n### Parameters\n\n- Gets:\n    one: string -- who\n    task: string -- what\n\n### Delegation\n\n```prose\nlet n = 0\n")
+	for text.Len() < 1<<20-200 {
+		text.WriteString("if n is absent:\n  n = [1, 2, { a: \"b\" }]\n")
+	}
+	text.WriteString("return call one\n  task: task\n```\n")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "huge.md"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	brief := strings.Repeat("0123456789abcde\n", 1<<19)
+	s := parseScene(t, "document huge\nwith one: a\na: ok")
+	s.brief = brief
+	got := form{path: inFolder(folder, ".md")}.play(t, s)
+	if got.err != nil || len(got.events) != 1 || got.result.Outcome.Result.Text != "ok" {
+		t.Fatalf("got %v, %d events", got.err, len(got.events))
+	}
+	if sent := strings.ReplaceAll(got.events[0].text, "\n  ", "\n"); sent != "a ← "+brief {
+		t.Errorf("%d characters arrived, want %d", len(sent), len(brief))
 	}
 }
