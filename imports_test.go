@@ -69,6 +69,7 @@ var imports = []row{
 
 	{"examples/go/*", ". pattern", "", "the examples in Go show what root and pattern do alone"},
 	{"examples", "", "", "only the test of the examples is here"},
+	{"examples/agents/calc", "", "", "a module of its own, with a bug for agents to mend"},
 	{"bench", "", "", "benchmarks of the whole are tests"},
 }
 
