@@ -180,7 +180,7 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 	if b.run, err = e.instance(in); err != nil {
 		return nil, err
 	}
-	delegates, judges := partsOf(in)
+	delegates, judges, required := partsOf(in)
 	hidden := secretsOf(nil, e.keys)
 	e.hidden.Store(&hidden)
 	b.hidden = e.hidden
@@ -188,7 +188,7 @@ func (e *Engine) Bind(ref config.Ref, timeout time.Duration) (*Bound, error) {
 		return nil, problems
 	}
 	for _, ref := range judges {
-		if problems := e.blocked(ref); len(problems) > 0 {
+		if problems := e.blocked(ref); len(problems) > 0 && required[keyOf(ref)] {
 			return nil, problems
 		}
 		b.judges = append(b.judges, e.judges[keyOf(ref)])
@@ -213,9 +213,10 @@ func alone(ref config.Ref) *config.Instance {
 }
 
 // partsOf returns what a run of an instance may call, each once: every delegate, and of those and the instances in it
-// all that weigh replies.
-func partsOf(in *config.Instance) (delegates []*config.Delegate, judges []config.Ref) {
+// all that weigh replies. Required are those of them, by keyOf, that something asks in any case.
+func partsOf(in *config.Instance) (delegates []*config.Delegate, judges []config.Ref, required map[any]bool) {
 	seen, weighs := map[any]bool{}, map[any]bool{}
+	required = map[any]bool{}
 	var add func(config.Ref)
 	add = func(ref config.Ref) {
 		key := keyOf(ref)
@@ -230,7 +231,8 @@ func partsOf(in *config.Instance) (delegates []*config.Delegate, judges []config
 		for member := range membersOf(ref.Instance) {
 			add(member)
 		}
-		for by := range judgesOf(ref.Instance) {
+		for by, must := range judgesOf(ref.Instance) {
+			required[keyOf(by)] = required[keyOf(by)] || must
 			if key := keyOf(by); !weighs[key] {
 				weighs[key] = true
 				judges = append(judges, by)
@@ -239,7 +241,7 @@ func partsOf(in *config.Instance) (delegates []*config.Delegate, judges []config
 		}
 	}
 	add(config.Ref{Instance: in})
-	return delegates, judges
+	return delegates, judges, required
 }
 
 // membersOf yields what is bound to the slots of an instance.
@@ -255,20 +257,27 @@ func membersOf(in *config.Instance) iter.Seq[config.Ref] {
 	}
 }
 
-// judgesOf yields who weighs the replies of an instance, once for each rule, and who decides what its text leaves open.
-func judgesOf(in *config.Instance) iter.Seq[config.Ref] {
-	var refs []config.Ref
-	if !in.Judge.IsZero() {
-		refs = append(refs, in.Judge)
-	}
-	for _, criterion := range []*config.Criterion{in.Config.Failure, in.Config.Acceptance} {
-		criterion.Visit(func(c *config.Criterion) {
-			if c.Rule == config.RuleText {
-				refs = append(refs, c.Judge)
+// judgesOf yields who weighs the replies of an instance, once for each rule, and who decides what its text leaves open; and
+// whether that is so in any case, or only where criteria are given or a delegate answers in words of its own.
+func judgesOf(in *config.Instance) iter.Seq2[config.Ref, bool] {
+	return func(yield func(config.Ref, bool) bool) {
+		going := true
+		if !in.Judge.IsZero() {
+			t, ok := in.Document.(*writing)
+			must := !ok
+			if ok {
+				_, must = t.asks()
 			}
-		})
+			going = yield(in.Judge, must)
+		}
+		for _, criterion := range []*config.Criterion{in.Config.Failure, in.Config.Acceptance} {
+			criterion.Visit(func(c *config.Criterion) {
+				if c.Rule == config.RuleText && going {
+					going = yield(c.Judge, true)
+				}
+			})
+		}
 	}
-	return slices.Values(refs)
 }
 
 // blocked returns why what ref names cannot start here, nothing when it can.
@@ -276,8 +285,8 @@ func (e *Engine) blocked(ref config.Ref) config.Problems {
 	if ref.Delegate != nil {
 		return e.unusable[ref.Delegate]
 	}
-	for by := range judgesOf(ref.Instance) {
-		if problems := e.blocked(by); len(problems) > 0 {
+	for by, must := range judgesOf(ref.Instance) {
+		if problems := e.blocked(by); len(problems) > 0 && must {
 			return problems
 		}
 	}

@@ -77,9 +77,7 @@ func (j *javascript) state(ctx context.Context, w *work) (json.RawMessage, error
 	for i, slot := range j.text.doc.Slots {
 		names := []string{}
 		for _, ref := range j.body.slots[i].Members {
-			if !slices.Contains(names, ref.Name) {
-				names = append(names, ref.Name)
-			}
+			names = append(names, ref.Name) // also twice: who is listed twice is asked twice (F13, R14)
 		}
 		state[slot.Name] = names
 		if !slot.List {
@@ -149,7 +147,9 @@ func (j *javascript) callee(c composite.Call) (runner, *config.Instance, error) 
 				}
 				return &modelled{j.body.members[i][k], model}, ref.Instance, nil
 			}
-			names = append(names, ref.Name)
+			if !slices.Contains(names, ref.Name) {
+				names = append(names, ref.Name)
+			}
 		}
 	}
 	return nil, nil, &firstgood.Error{Kind: firstgood.KindBadRequest, Reason: fmt.Sprintf(

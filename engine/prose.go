@@ -21,6 +21,7 @@ type prose struct {
 	body   *body
 	script *interp.Script
 	judge  *judge            // nil: there is none
+	unable config.Problems   // why the judge cannot start here; empty: it can
 	models map[string]runner // what a call's model: can name
 	warn   func(diagnostic.Problem)
 }
@@ -90,12 +91,15 @@ func (p *prose) came(value interp.Value, data json.RawMessage) yield {
 
 // judgeable fails where criteria are set and nobody could weigh them, before anything is asked.
 func (p *prose) judgeable(w *work) error {
-	if p.judge != nil {
+	if p.judge != nil && len(p.unable) == 0 {
 		return nil
 	}
 	for _, c := range p.text.program.Plan.Conditions {
 		for _, name := range c.Criteria {
 			if value, ok := w.inputs[name]; ok && !isBlank(value) {
+				if p.judge != nil {
+					return p.unable
+				}
 				return &unjudged{fmt.Sprintf("%v: %s is set, and weighing it needs a judge: write judge: NAME at the top of the file", c.Pos, name)}
 			}
 		}

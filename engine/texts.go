@@ -58,6 +58,9 @@ func (e *Engine) body(in *config.Instance, t *writing) (runner, error) {
 			return nil, config.Problems{{Pos: in.Pos, Message: fmt.Sprintf("%s leaves conditions to a judge, and the file names none; write judge: NAME at its top", in.Name)}}
 		}
 		p := &prose{text: t, body: b, judge: weighs, models: models, warn: e.warn}
+		if weighs != nil {
+			p.unable = e.blocked(in.Judge)
+		}
 		if p.script, err = interp.New(interp.Config{Program: t.program, Host: p}); err != nil {
 			return nil, err
 		}
