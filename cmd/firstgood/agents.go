@@ -86,7 +86,7 @@ func newAgents(t terminal) *cobra.Command {
 		Long:  "Show the coding agents that firstgood knows: where each is on PATH and its version, or how to get it.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), 10*time.Second) // for those that start slowly
+			ctx, cancel := context.WithTimeout(cmd.Context(), 20*time.Second) // some start slowly
 			defer cancel()
 			entries := lookForAgents(ctx)
 			if err := context.Cause(cmd.Context()); err != nil {

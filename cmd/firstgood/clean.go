@@ -76,7 +76,7 @@ func printCleaning(w io.Writer, r isolate.Report, failed bool) {
 		said = true
 	}
 	list("kept, as --keep asked (--kept removes it):", r.Kept)
-	list("left alone, a run is at work in it:", r.Alive)
+	list("left alone, a run is at work in it (or was, on another machine):", r.Alive)
 	list("yours to take or to remove, a patch that did not fit:", r.Patches)
 	if !said && !failed {
 		fmt.Fprintln(w, "there is nothing to clean")

@@ -136,8 +136,8 @@ func execute(args []string, t terminal) (status int) {
 	return status
 }
 
-// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal ends the process, and kills what
-// it runs. A reader of stdout that has gone is an error of the write, not the end of the process: what runs is to be
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second SIGINT or SIGTERM ends the process, and kills
+// what it runs; a second SIGHUP does not, since a terminal that is closed sends one, and its shell another. A reader of stdout that has gone is an error of the write, not the end of the process: what runs is to be
 // stopped first.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -151,6 +151,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		for {
 			select {
 			case s := <-signals:
+				if cause != nil && s == syscall.SIGHUP {
+					continue
+				}
 				if cause != nil {
 					process.KillAll()
 					os.Exit(cause.status())
@@ -201,7 +204,10 @@ starts all at once and cancels the rest. What is good is decided on the reply.
 
   firstgood demo                 see it work: no key, no network
   firstgood init                 write firstgood.yaml from what this machine has
-  firstgood run NAME "BRIEF"     run a pattern or a delegate of the file`,
+  firstgood run NAME "BRIEF"     run a pattern or a delegate of the file
+  firstgood agents               show which coding agents this machine has
+
+  firstgood race --agents claude,codex --accept 'go test ./...' "fix the bug"`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
