@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -136,8 +137,10 @@ func execute(args []string, t terminal) (status int) {
 	return status
 }
 
-// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second SIGINT or SIGTERM ends the process, and kills
-// what it runs; a second SIGHUP does not, since a terminal that is closed sends one, and its shell another. A reader of stdout that has gone is an error of the write, not the end of the process: what runs is to be
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second SIGINT or SIGTERM kills what runs, so
+// that there is nothing to wait for, and ends the process soon in any case: it has the time to remove its trees, since some
+// senders (such as timeout) signal twice. A third one ends it at once. A second SIGHUP does nothing, since a terminal that is closed
+// sends one, and its shell another. A reader of stdout that has gone is an error of the write, not the end of the process: what runs is to be
 // stopped first.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -148,15 +151,22 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	done := make(chan struct{})
 	go func() {
 		var cause *interrupted
+		var soon <-chan time.Time
 		for {
 			select {
+			case <-soon:
+				os.Exit(cause.status())
 			case s := <-signals:
 				if cause != nil && s == syscall.SIGHUP {
 					continue
 				}
 				if cause != nil {
 					process.KillAll()
-					os.Exit(cause.status())
+					if soon != nil {
+						os.Exit(cause.status())
+					}
+					soon = time.After(2 * time.Second)
+					continue
 				}
 				cause = &interrupted{syscall.SIGINT}
 				if number, ok := s.(syscall.Signal); ok {
