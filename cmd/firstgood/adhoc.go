@@ -81,6 +81,9 @@ was changed), a judge did not answer or firstgood itself failed, 124 timeout, 13
 			if problems.Failed() {
 				return &exit{exitUsage, problems}
 			}
+			if err := f.checkWork(isolatedIn(config.Ref{Instance: in})); err != nil {
+				return err
+			}
 			f.say(t, problems)
 			if in.Config.Apply == "" && isolatedIn(config.Ref{Instance: in}) {
 				in.Config.Apply = config.ApplyPatch

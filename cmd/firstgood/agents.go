@@ -132,11 +132,11 @@ func printAgents(w io.Writer, entries []agentEntry) {
 	for _, e := range entries {
 		switch {
 		case e.Path == nil:
-			rows = append(rows, []string{e.Name, "missing", "get it with: " + e.Install})
+			rows = append(rows, []string{e.Name, "missing; get it:", e.Install})
 		case e.Version == nil:
-			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path) + ", does not tell its version"})
+			rows = append(rows, []string{e.Name, "of some version", live.Clean(*e.Path)})
 		default:
-			rows = append(rows, []string{e.Name, "found", live.Clean(*e.Path + ", " + *e.Version)})
+			rows = append(rows, []string{e.Name, live.Clean(*e.Version), live.Clean(*e.Path)})
 		}
 	}
 	printColumns(w, rows)

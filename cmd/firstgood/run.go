@@ -357,6 +357,9 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 		if problems.Failed() {
 			return ref, &exit{exitUsage, problems}
 		}
+		if err := f.checkWork(isolatedIn(config.Ref{Instance: in})); err != nil {
+			return ref, err
+		}
 		f.say(t, problems)
 		return config.Ref{Name: ref.Name, Pos: ref.Pos, Instance: in}, nil
 	}
@@ -366,6 +369,9 @@ func (f *runFlags) change(t terminal, file *config.File, ref config.Ref) (config
 	in, problems := file.Change(ref.Instance, with, set)
 	if problems.Failed() {
 		return ref, &exit{exitUsage, problems}
+	}
+	if err := f.checkWork(isolatedIn(config.Ref{Instance: in})); err != nil {
+		return ref, err
 	}
 	f.say(t, problems)
 	ref.Instance = in
