@@ -48,14 +48,15 @@ type checker struct {
 	p        *Program
 	problems diagnostic.Problems
 	scope    *scope
-	jump     jump            // what continue and break meet here
-	handling *syntax.Try     // whose catch this is in
-	nearest  *syntax.For     // the for that this is in
-	bounds   []Bound         // the loops that this is in
-	blocks   []*blockScope   // to be walked after the script
-	vars     []*variable     // all that were declared, once their scope is closed
-	guarded  []guardedRef    // reads of a key reason
-	guards   map[string]bool // names tested by "does not explicitly proceed"
+	jump     jump                 // what continue and break meet here
+	handling *syntax.Try          // whose catch this is in
+	nearest  *syntax.For          // the for that this is in
+	bounds   []Bound              // the loops that this is in
+	blocks   []*blockScope        // to be walked after the script
+	vars     []*variable          // all that were declared, once their scope is closed
+	gone     map[string]*variable // the last of each name whose scope has been left, for messages
+	guarded  []guardedRef         // reads of a key reason
+	guards   map[string]bool      // names tested by "does not explicitly proceed"
 }
 
 type guardedRef struct {

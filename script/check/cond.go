@@ -63,11 +63,11 @@ func (c *checker) test(t syntax.Test, info *Condition) {
 }
 
 // verdict classes a test of a verdict. A subject that is bound nowhere and looks like nothing that is makes the condition
-// a sentence for the judge.
+// a sentence for the judge, unless it is a guard, which nobody judges.
 func (c *checker) verdict(t *syntax.VerdictTest, info *Condition) {
 	v := c.find(t.V.Name.Text)
 	switch {
-	case v == nil && diagnostic.Nearest(t.V.Name.Text, c.visible()) == "":
+	case v == nil && t.Form != "proceeds" && diagnostic.Nearest(t.V.Name.Text, c.visible()) == "":
 		info.judge()
 	case t.Form == "proceeds":
 		info.raise(ClassVerdict, NeedNever)

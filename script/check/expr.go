@@ -96,7 +96,7 @@ func (c *checker) ref(x *syntax.Ref) *variable {
 		return nil
 	}
 	c.read(v, name)
-	if v.kind == kindInput && v.input == nil && len(x.Path) > 0 && x.Path[0].Index == nil {
+	if v.kind == kindInput && !v.relet && v.input == nil && len(x.Path) > 0 && x.Path[0].Index == nil {
 		c.configKey(&x.Path[0])
 	}
 	if len(x.Path) == 1 && x.Path[0].Key == "reason" {
@@ -108,6 +108,10 @@ func (c *checker) ref(x *syntax.Ref) *variable {
 func (c *checker) unbound(name *syntax.Name) {
 	if b := c.p.Blocks[name.Text]; b != nil {
 		c.errorf(name.Pos, "%s is a block and no value; write do %s(…)", name.Text, name.Text)
+		return
+	}
+	if where := c.elsewhere(name.Text); where != "" {
+		c.errorf(name.Pos, "%s", where)
 		return
 	}
 	c.errorf(name.Pos, "%s is bound nowhere%s", name.Text, orElse(didYouMean(name.Text, c.visible()), "; bind it with let, or declare it as an input"))
@@ -313,6 +317,10 @@ func (c *checker) callee(x *syntax.Call, site *Site) *Call {
 	case !callable:
 		if c.p.Blocks[name] != nil {
 			c.errorf(x.Target.Pos, "%s is a block; write do %s(…)", name, name)
+			break
+		}
+		if where := c.elsewhere(name); where != "" && !x.Quoted {
+			c.errorf(x.Target.Pos, "%s", where)
 			break
 		}
 		what := "a slot of the pattern, an instance or a function"

@@ -90,7 +90,31 @@ func (c *checker) push(s *scope) (pop func()) {
 		s.vars = map[string]*variable{}
 	}
 	c.scope = s
-	return func() { c.scope = before }
+	return func() {
+		c.scope = before
+		for name, v := range s.vars {
+			if c.gone == nil {
+				c.gone = map[string]*variable{}
+			}
+			c.gone[name] = v
+		}
+	}
+}
+
+// elsewhere says of a name that is not known here where it is, "" for nowhere.
+func (c *checker) elsewhere(name string) string {
+	v := c.gone[name]
+	if v == nil {
+		return ""
+	}
+	way := "copy it into a let there"
+	switch v.kind {
+	case kindLet, kindConst:
+		return fmt.Sprintf("%s is bound%s in a body with names of its own, and is not known outside it; return it there", name, at(v.pos))
+	case kindParam:
+		way = "give it to what needs it"
+	}
+	return fmt.Sprintf("%s is %v%s, and is not known outside it; %s", name, v.kind, at(v.pos), way)
 }
 
 // own declares the variable of a loop, a catch or a block.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/firstgood/firstgood/script/syntax"
 )
@@ -280,7 +281,7 @@ func (c *checker) repeat(x *syntax.Repeat, wanted bool) {
 func (c *checker) each(x *syntax.For, wanted bool) {
 	c.value(x.In)
 	switch x.In.(type) {
-	case *syntax.Number, *syntax.Bool, *syntax.Object, *syntax.String:
+	case *syntax.Number, *syntax.Bool, *syntax.Null, *syntax.Object, *syntax.String:
 		c.errorf(x.In.Place(), "for goes through a list, and this is none")
 	}
 	c.mods(x.Mods, -1)
@@ -322,8 +323,12 @@ func (c *checker) count(x syntax.Expr, what string) Bound {
 	}
 	switch x := x.(type) {
 	case *syntax.Number:
-		if x.Value < 1 || x.Value != float64(int(x.Value)) {
+		if x.Value < 1 || x.Value != math.Trunc(x.Value) {
 			c.errorf(x.Pos, "%s takes a whole number from 1, and this is %s", what, x.Text)
+			return Bound{}
+		}
+		if x.Value > math.MaxInt32 {
+			c.errorf(x.Pos, "%s is at most %d, and this is %s", what, math.MaxInt32, x.Text)
 			return Bound{}
 		}
 		return Bound{Count: int(x.Value)}

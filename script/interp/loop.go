@@ -13,8 +13,11 @@ func (t *thread) count(v Value, pos syntax.Pos, what string, isKey bool) (int, e
 		return 1, nil
 	}
 	n, ok := number(v)
-	if !ok || n < 1 || n != math.Trunc(n) || n > math.MaxInt32 {
+	if !ok || n < 1 || n != math.Trunc(n) {
 		return 0, failf(pos, "%s takes a whole number from 1, and this is %s", what, describe(v))
+	}
+	if n > math.MaxInt32 {
+		return 0, failf(pos, "%s is at most %d, and this is %s", what, math.MaxInt32, describe(v))
 	}
 	return int(n), nil
 }
